@@ -14,9 +14,10 @@ from functools import lru_cache
 KEPT = "\n\t"
 ELLIPSIS = "…"
 
-# Controls (C0 but for tab and newline, DEL, C1) and lone surrogates; soft hyphen and joiners of words; bidi marks, embeddings, overrides and
-# isolates (Trojan Source, CVE-2021-42574); line and paragraph separators; zero-width and invisible operators; letters
-# that are drawn as nothing; byte order mark, annotation and musical formatting; tag characters ("ASCII smuggling").
+# Controls (C0 but for tab and newline, DEL, C1) and lone surrogates; soft hyphen and joiners of words; bidi marks,
+# embeddings, overrides and isolates (Trojan Source, CVE-2021-42574); line and paragraph separators; zero-width and
+# invisible operators; letters that are drawn as nothing; byte order mark, annotation and musical formatting; tag
+# characters ("ASCII smuggling").
 _ALWAYS = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
