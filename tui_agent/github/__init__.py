@@ -1,0 +1,1 @@
+"""GitHub REST v3: names of repositories, requests, the snapshot, bytes to text."""

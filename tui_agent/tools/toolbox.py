@@ -1,0 +1,184 @@
+"""Carries out tool calls: checks the arguments, guards the way, remembers, tells it as events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tui_agent.events import CacheState, Emit, JsonObject, ToolFinished, ToolOutcome, ToolStarted
+from tui_agent.github.errors import GitHubError
+from tui_agent.resilience.call import Call
+from tui_agent.resilience.clock import Clock
+from tui_agent.resilience.fallback import with_fallback
+from tui_agent.resilience.outcome import Trouble, Unavailable
+from tui_agent.tools import repository
+from tui_agent.tools.repository import ToolError, Workspace
+from tui_agent.tools.schemas import TOOL_NAMES, ArgumentError, parse_arguments
+
+Tool = Callable[[Workspace, Call, JsonObject], Awaitable[JsonObject]]
+
+TOOLS: dict[str, Tool] = {
+    "get_repo_info": repository.get_repo_info,
+    "list_directory": repository.list_directory,
+    "find_files": repository.find_files,
+    "read_file": repository.read_file,
+    "get_commits": repository.get_commits,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model asks for.
+
+    Args:
+        call_id: unique within the run.
+        tool: the name as the model wrote it.
+        arguments: the object that the model gave, or None where it gave none that could be read.
+        problem: why not, in one sentence.
+    """
+
+    call_id: str
+    tool: str
+    arguments: JsonObject | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model is told, and how it came about.
+
+    Args:
+        result: the JSON object.
+        outcome: ok, error or fallback.
+        repeated: whether the very same call had been answered before in this run.
+    """
+
+    result: JsonObject
+    outcome: ToolOutcome
+    repeated: bool
+
+
+class Toolbox:
+    """The tools of one run.
+
+    Args:
+        work: the run's repository.
+        emit: where events go.
+        clock: times the calls.
+    """
+
+    def __init__(self, work: Workspace, emit: Emit, clock: Clock) -> None:
+        self._work = work
+        self._emit = emit
+        self._clock = clock
+        self._memory: dict[str, Answer] = {}
+        self._busy: dict[str, asyncio.Lock] = {}
+        snapshot = work.snapshot
+        self._own = {f"{snapshot.owner}/{snapshot.name}".lower(), snapshot.full_name.lower()}
+
+    async def execute(self, turn: int, requested: ToolCall) -> Answer:
+        """Carry out one call; whatever goes wrong is an answer, never an exception.
+
+        Args:
+            turn: the turn it belongs to.
+            requested: the call.
+        """
+        arguments = requested.arguments if requested.arguments is not None else {}
+        self._emit(ToolStarted(turn=turn, call_id=requested.call_id, tool=requested.tool, arguments=arguments))
+        started = self._clock.monotonic()
+        call = Call(requested.tool, self._emit, requested.call_id)
+        answer = await self._answer(requested, call)
+        from_memory = answer.repeated or (answer.outcome == "ok" and call.attempts == 0)
+        cache: CacheState = "memory" if from_memory else "miss"
+        self._emit(
+            ToolFinished(
+                turn=turn,
+                call_id=requested.call_id,
+                tool=requested.tool,
+                arguments=arguments,
+                outcome=answer.outcome,
+                result=answer.result,
+                attempts=call.attempts,
+                cache=cache,
+                elapsed=self._clock.monotonic() - started,
+            )
+        )
+        return answer
+
+    async def _answer(self, requested: ToolCall, call: Call) -> Answer:
+        if requested.tool not in TOOLS:
+            return _error(f"There is no tool {requested.tool!r}; there are {', '.join(TOOL_NAMES)}.")
+        if requested.arguments is None:
+            return _error(requested.problem)
+        try:
+            arguments = parse_arguments(requested.tool, requested.arguments)
+            self._allow(arguments)
+        except (ArgumentError, ToolError) as error:
+            return _error(str(error))
+        # Names of repositories are case-insensitive, paths are not.
+        own = {name: value for name, value in arguments.items() if name not in ("owner", "repo")}
+        key = f"{requested.tool} {json.dumps(own, sort_keys=True)}"
+        # The same call twice in one turn: the second waits for the first and finds its answer.
+        async with self._busy.setdefault(key, asyncio.Lock()):
+            known = self._memory.get(key)
+            if known is not None:
+                note = "You have made this very call before in this run; this is the same answer again."
+                return Answer({**known.result, "repeated": note}, known.outcome, repeated=True)
+            answer = await self._carry_out(TOOLS[requested.tool], call, arguments)
+            if answer.outcome != "fallback":
+                self._memory[key] = answer
+            return answer
+
+    def _allow(self, arguments: JsonObject) -> None:
+        asked = f"{arguments['owner']}/{arguments['repo']}"
+        if asked.lower() not in self._own:
+            own = self._work.snapshot.full_name
+            raise ToolError(f"This run may read {own} only, not {asked}.")
+
+    async def _carry_out(self, tool: Tool, call: Call, arguments: JsonObject) -> Answer:
+        async def step() -> Answer:
+            try:
+                return Answer(await tool(self._work, call, arguments), "ok", repeated=False)
+            except ToolError as error:
+                return _error(str(error))
+            except GitHubError as error:
+                return _error(error.sentence)
+            except (Trouble, Unavailable):
+                raise
+            except Exception as error:
+                return _error(f"{call.name} failed by a fault of its own ({type(error).__name__}); try something else.")
+
+        def otherwise(trouble: Trouble | Unavailable) -> Answer:
+            return Answer(self._fallback(call.name, trouble, arguments), "fallback", repeated=False)
+
+        return await with_fallback(step, otherwise)
+
+    def _fallback(self, tool: str, trouble: Trouble | Unavailable, arguments: JsonObject) -> JsonObject:
+        """What can be said without the service: why, what the snapshot knows anyway, and what to do."""
+        snapshot = self._work.snapshot
+        if isinstance(trouble, Trouble):
+            reason = f"The service failed after every retry: {trouble.reason.rstrip('.')}."
+        else:
+            reason = trouble.reason
+        result: JsonObject = {
+            "ok": False,
+            "error": f"{reason} Go on with what you have, or ask once more in a later turn.",
+            "fallback": True,
+        }
+        known: dict[str, Any] = {}
+        if tool == "get_repo_info":
+            known = {"full_name": snapshot.full_name, "commit": snapshot.commit, "files": snapshot.files}
+        elif tool == "read_file":
+            sizes = {entry.path: entry.size for entry in snapshot.all_files()}
+            path = arguments["path"].strip("/")
+            known = {"path": path, "size": sizes[path]} if path in sizes else {}
+        if known:
+            result["known"] = known
+        return result
+
+
+def _error(sentence: str) -> Answer:
+    return Answer({"ok": False, "error": sentence}, "error", repeated=False)
