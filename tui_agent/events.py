@@ -203,7 +203,10 @@ class ToolFinished(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage(Event):
-    """The tokens of one turn; `context_tokens` is what the history now holds, `cost` an estimate or None."""
+    """The tokens of one turn; `context_tokens` is what the history now holds.
+
+    `cost` is an estimate in `currency`; both are None where the model's price is not known.
+    """
 
     type: ClassVar[str] = "usage"
     prompt_tokens: int
@@ -212,6 +215,7 @@ class Usage(Event):
     reasoning_tokens: int
     context_tokens: int
     cost: float | None
+    currency: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""What stands under the clients: the network, a local repository, the survey, and faults around any of them."""

@@ -1,0 +1,103 @@
+"""The agent as a library: one call, with the caller's own clients."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tui_agent.agent.guards import Guards
+from tui_agent.agent.llm import LanguageModel, ModelOptions
+from tui_agent.agent.prices import price_of
+from tui_agent.agent.run import Plan, Run, RunError
+from tui_agent.events import Emit, Event
+from tui_agent.github.address import find_address, web_host
+from tui_agent.github.client import GitHubClient
+from tui_agent.redact import Redactor
+from tui_agent.request import UsageError
+from tui_agent.resilience.clock import SystemClock
+from tui_agent.settings import Settings
+from tui_agent.transports.survey.writer import write_report
+
+if TYPE_CHECKING:
+    import httpx
+    import openai
+
+
+class NoAddressError(UsageError):
+    """The query names no repository on GitHub."""
+
+
+def _ignore(_: Event) -> None:
+    """Where nobody listens."""
+
+
+async def run_agent(
+    llm: openai.AsyncOpenAI,
+    http: httpx.AsyncClient,
+    query: str,
+    *,
+    model: str | None = None,
+    max_turns: int | None = None,
+    on_event: Emit | None = None,
+    settings: Settings | None = None,
+) -> str:
+    """Explore the repository that a query names and answer the query.
+
+    Args:
+        llm: asked for chat completions; used as it is, its retries apart, and never closed.
+        http: asked for GitHub's REST API; used as it is and never closed.
+        query: the question; the first address of a repository in it counts.
+        model: its name at the endpoint; None for the settings'.
+        max_turns: turns of the loop; None for the settings' (15).
+        on_event: is handed every event as it happens (`tui_agent.events`).
+        settings: None for the environment's variables (no `.env`, no `config.toml`).
+
+    Returns:
+        the report, in Markdown. A partial one says so at its end.
+
+    Raises:
+        NoAddressError: (a ValueError) the query names no repository.
+        RunError: no report could be made; its text says why in one sentence.
+    """
+    settings = Settings.from_environment(os.environ) if settings is None else settings
+    api_url = settings.github_api_url
+    found = find_address(query, api_url=api_url)
+    if found is None or found.address.local_path is not None:
+        raise NoAddressError("The query names no repository on GitHub; write owner/name or its URL.")
+    address = found.address
+    clock = SystemClock()
+    guards = Guards(settings, clock)
+    redact = Redactor([settings.api_key, settings.github_token, str(llm.api_key)])
+    name = model or settings.model
+    endpoint = str(llm.base_url)
+    client = GitHubClient(
+        http,
+        api_url=api_url,
+        token=settings.github_token,
+        retry=guards.retry,
+        breakers=guards.breakers,
+        gate=guards.gate(api_url),
+        clock=clock,
+        timeout=settings.request_timeout,
+        redact=redact,
+    )
+    options = ModelOptions(name, settings.llm_timeout, settings.llm_queue_timeout)
+    language_model = LanguageModel(llm, options, guards.model_pipeline(endpoint), clock, redact)
+    plan = Plan(
+        owner=address.owner,
+        name=address.name,
+        source="github",
+        tail=address.ref_and_path,
+        question=query,
+        lang=settings.lang,
+        max_turns=settings.max_turns if max_turns is None else max_turns,
+        max_tokens=settings.max_tokens,
+        window=settings.context_limit,
+        price=price_of(endpoint, name),
+        web=f"https://{web_host(api_url)}/{address.full_name}",
+    )
+    run = Run(plan, client, language_model, clock, on_event or _ignore, write_report)
+    finished = await run.execute()
+    if finished.outcome == "failed":
+        raise RunError(finished.error or "No report could be made.", finished)
+    return finished.report

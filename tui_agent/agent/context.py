@@ -1,0 +1,127 @@
+"""The conversation with the model: valid at every moment, and inside the model's window.
+
+It only grows at its end, so that a provider's prefix cache hits; only where the window would be
+overrun are tool results shortened, oldest first.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from tui_agent.agent.dialects import ModelTurn, TokenCount
+from tui_agent.events import JsonObject
+from tui_agent.tools.toolbox import ToolCall
+
+_SHORTENED = "This observation was shortened to fit the context window; call the tool again if you need it."
+_UNANSWERED = {"ok": False, "error": "This call was cancelled before it was answered."}
+
+
+def encode(result: JsonObject) -> str:
+    """A tool's result as the model reads it: dense JSON, whatever text is in it."""
+    dense = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+    return dense if _encodable(dense) else json.dumps(result, separators=(",", ":"))
+
+
+def well_formed(text: str) -> str:
+    """Text that UTF-8 can carry: half a surrogate pair becomes a replacement character."""
+    if _encodable(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def estimate(text: str) -> int:
+    """Tokens of a text, by rule of thumb: three ASCII characters or one other make one; rather too many."""
+    ascii_characters = len(text.encode("ascii", "ignore"))
+    return ascii_characters // 3 + (len(text) - ascii_characters) + 1
+
+
+@dataclass
+class Conversation:
+    """The history that is sent with every request.
+
+    Args:
+        window: tokens that the model's context holds.
+        overhead: tokens of the tools' schemas.
+    """
+
+    window: int
+    overhead: int
+    messages: list[JsonObject] = field(default_factory=list)
+    _sizes: list[int] = field(default_factory=list)
+    _scale: float = 1.0
+
+    @property
+    def tokens(self) -> int:
+        """What the history holds, estimated, and set right by what the server last counted."""
+        return round((sum(self._sizes) + self.overhead) * self._scale)
+
+    def add(self, message: JsonObject) -> None:
+        """Put a message at the end."""
+        self.messages.append(message)
+        self._sizes.append(4 + estimate(json.dumps(message, ensure_ascii=False)))
+
+    def say(self, role: str, text: str) -> None:
+        """Put a system or user message at the end."""
+        self.add({"role": role, "content": well_formed(text)})
+
+    def add_turn(self, turn: ModelTurn, calls: list[ToolCall]) -> None:
+        """Put the model's turn at the end.
+
+        Args:
+            turn: what it said.
+            calls: its calls under the ids that this run gives them; each needs its `add_answer`.
+        """
+        message: JsonObject = {"role": "assistant", "content": well_formed(turn.content) or None}
+        if calls:
+            # DeepSeek refuses a history whose turns with calls have lost their reasoning; others refuse the field.
+            if turn.echo_reasoning:
+                message["reasoning_content"] = well_formed(turn.reasoning)
+            message["tool_calls"] = [
+                {
+                    "id": call.call_id,
+                    "type": "function",
+                    "function": {"name": call.tool or "unnamed", "arguments": encode(call.arguments or {})},
+                }
+                for call in calls
+            ]
+        self.add(message)
+
+    def add_answers(self, calls: list[ToolCall], results: dict[str, JsonObject]) -> None:
+        """Answer every call of the last turn, in the order of the calls; one without a result was cancelled."""
+        for call in calls:
+            result = results.get(call.call_id, _UNANSWERED)
+            self.add({"role": "tool", "tool_call_id": call.call_id, "content": encode(result)})
+
+    def learn(self, counted: TokenCount) -> None:
+        """Set the estimate right by what the server counted for the history as it was sent."""
+        raw = sum(self._sizes) + self.overhead
+        if counted.prompt > 0 and raw > 0:
+            self._scale = min(2.0, max(0.25, counted.prompt / raw))
+
+    def fit(self, reserve: int) -> int:
+        """Shorten the oldest observations until the history and `reserve` tokens fit into the window.
+
+        Returns:
+            how many were shortened.
+        """
+        room = self.window - reserve
+        shortened = 0
+        for i, message in enumerate(self.messages):
+            if self.tokens <= room:
+                break
+            if message["role"] == "tool" and _SHORTENED not in message["content"]:
+                stub = encode({"ok": True, "shortened": _SHORTENED})
+                if len(stub) < len(message["content"]):
+                    self.messages[i] = {**message, "content": stub}
+                    self._sizes[i] = 4 + estimate(stub)
+                    shortened += 1
+        return shortened

@@ -1,0 +1,258 @@
+"""One turn of the model, streamed: the only place that speaks to the OpenAI client.
+
+The SDK's own retries are off, so that ours are seen. Its typed stream is stepped round within its
+public interface: `extra_body` carries the history as it is and the raw response is parsed line by
+line, since the SDK's conversions cost more CPU with every turn and every chunk.
+
+Sources: DeepSeek's API documentation (errors, keep-alives, thinking mode); the SSE part of HTML.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import httpx
+import httpx2
+import openai
+
+from tui_agent.agent.dialects import ModelTurn, Piece, TurnAssembler
+from tui_agent.events import JsonObject
+from tui_agent.github.limits import retry_after
+from tui_agent.redact import Redactor
+from tui_agent.resilience.call import Call
+from tui_agent.resilience.clock import Clock
+from tui_agent.resilience.outcome import Answered, RateLimited, Trouble
+from tui_agent.resilience.pipeline import Pipeline
+from tui_agent.safe_text import one_line
+
+_BROKEN = (httpx.HTTPError, httpx.StreamError, httpx2.HTTPError, httpx2.StreamError, anyio.EndOfStream, OSError)
+_MEANINGS = {
+    400: "The model's server did not accept the request",
+    401: "The model's server refused the key; check API_KEY (and REPO_AGENT_BASE_URL)",
+    402: "The account at the model's server has no balance left; top it up",
+    403: "The model's server refused access for this key",
+    404: "The model's server does not know this model or address; check REPO_AGENT_MODEL and REPO_AGENT_BASE_URL",
+    413: "The request is too large for the model's server",
+    422: "The model's server did not accept a parameter of the request",
+}
+_OVERFLOW = (
+    "context length",
+    "context_length",
+    "maximum context",
+    "context window",
+    "too many tokens",
+    "prompt is too long",
+)
+
+
+class ModelRefused(Answered):
+    """The model's server said no, and asking again would change nothing; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How a model is asked.
+
+    Args:
+        name: as the server knows it.
+        stall: seconds without payload once it has begun (or without any byte before).
+        queue: seconds that keep-alives alone are tolerated.
+    """
+
+    name: str
+    stall: float = 120.0
+    queue: float = 600.0
+
+
+class LanguageModel:
+    """Asks a model through the layers.
+
+    Args:
+        client: the caller's client; only used, never closed.
+        options: which model, how long to wait.
+        pipeline: the model's retry, breaker and gate.
+        clock: tells the epoch for limits.
+        redact: takes secrets out of what the server says.
+    """
+
+    def __init__(
+        self, client: openai.AsyncOpenAI, options: ModelOptions, pipeline: Pipeline, clock: Clock, redact: Redactor
+    ) -> None:
+        self.options = options
+        self._client = client.with_options(max_retries=0)
+        self._pipeline = pipeline
+        self._clock = clock
+        self._redact = redact
+        self._wants_usage = True
+
+    async def ask(
+        self,
+        call: Call,
+        messages: list[JsonObject],
+        tools: list[JsonObject] | None,
+        on_piece: Piece,
+        on_restart: Callable[[str], None],
+        max_tokens: int | None = None,
+    ) -> ModelTurn:
+        """One turn, after as many attempts as it takes and is allowed.
+
+        Args:
+            call: under whose name (`llm`) it runs.
+            messages: the whole history.
+            tools: their schemas; None asks for text alone.
+            on_piece: is handed text as it streams.
+            on_restart: is called with a reason when a broken stream's pieces are void.
+            max_tokens: bound on the answer; None for the server's own.
+
+        Raises:
+            ModelRefused: the server said no.
+            Trouble, Unavailable: it failed or was not asked.
+        """
+        body: JsonObject = {"messages": messages}
+        if tools:
+            body["tools"] = tools
+            body["tool_choice"] = "auto"
+        if max_tokens is not None:
+            body["max_tokens"] = max_tokens
+        names = frozenset(tool["function"]["name"] for tool in tools or ())
+
+        async def attempt() -> ModelTurn:
+            streamed = False
+
+            def piece(kind: Any, text: str) -> None:
+                nonlocal streamed
+                streamed = True
+                on_piece(kind, text)
+
+            assembler = TurnAssembler(piece, names)
+            try:
+                return await self._stream(body, assembler)
+            except (Trouble, RateLimited) as error:
+                if streamed:
+                    on_restart(str(error))
+                raise
+
+        return await self._pipeline.run(call, attempt)
+
+    async def _stream(self, body: JsonObject, assembler: TurnAssembler) -> ModelTurn:
+        while True:
+            extra = {**body, "stream_options": {"include_usage": True}} if self._wants_usage else body
+            try:
+                return await self._once(extra, assembler)
+            except ModelRefused as refusal:
+                # Not every server knows stream_options; without it there is no usage, and that is all.
+                if not (self._wants_usage and "stream_options" in str(refusal)):
+                    raise
+                self._wants_usage = False
+
+    async def _once(self, body: JsonObject, assembler: TurnAssembler) -> ModelTurn:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        stall, queue = self.options.stall, self.options.queue
+        payload = False
+        try:
+            async with (
+                asyncio.timeout_at(started + stall) as deadline,
+                self._client.chat.completions.with_streaming_response.create(
+                    model=self.options.name, messages=[], stream=True, extra_body=body, timeout=None
+                ) as response,
+            ):
+                if "application/json" in response.headers.get("content-type", ""):
+                    self._take(await response.read(), assembler)
+                    return assembler.finish()
+                async for line in _lines(response.iter_bytes()):
+                    now = loop.time()
+                    data = _payload(line)
+                    payload = payload or data is not None
+                    if not payload:
+                        deadline.reschedule(min(now + stall, started + queue))
+                        continue
+                    if data is None:
+                        continue
+                    deadline.reschedule(now + stall)
+                    if data == b"[DONE]":
+                        return assembler.finish()
+                    self._take(data, assembler)
+        except TimeoutError as error:
+            what = "sent nothing" if payload else "did not begin to answer"
+            raise Trouble(f"the model {what} for {loop.time() - started if not payload else stall:.0f} s") from error
+        except openai.APIStatusError as error:
+            raise self._status(error) from error
+        except openai.APITimeoutError as error:
+            raise Trouble("the model's server did not answer in time") from error
+        except openai.APIConnectionError as error:
+            cause = error.__cause__ or error
+            raise Trouble(
+                f"no connection to the model's server: {self._say(str(cause) or type(cause).__name__)}"
+            ) from error
+        except _BROKEN as error:
+            raise Trouble(f"the stream broke: {self._say(str(error) or type(error).__name__)}") from error
+        if not assembler.finished:
+            raise Trouble("the stream ended before the model had finished")
+        return assembler.finish()
+
+    def _take(self, data: bytes, assembler: TurnAssembler) -> None:
+        try:
+            chunk = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise Trouble("the stream holds something that is no JSON") from error
+        if not isinstance(chunk, dict):
+            return
+        problem = chunk.get("error")
+        if problem:
+            raise self._inline(problem)
+        assembler.feed(chunk)
+
+    def _inline(self, problem: Any) -> Exception:
+        """An error object inside a stream that began with 200."""
+        details = problem if isinstance(problem, dict) else {"message": str(problem)}
+        message = self._say(str(details.get("message") or "no details"))
+        code = details.get("code", details.get("status"))
+        status = int(str(code)) if str(code).isdigit() else None
+        if status == 429:
+            return RateLimited("secondary", None, message)
+        if status is not None and 400 <= status < 500 and status != 408:
+            return ModelRefused(self._meaning(status, message))
+        return Trouble(f"the model's server reports an error: {message}", status)
+
+    def _status(self, error: openai.APIStatusError) -> Exception:
+        status, headers = error.status_code, error.response.headers
+        details = error.body if isinstance(error.body, dict) else {}
+        message = self._say(str(details.get("message") or error.message))
+        if status == 429 and "insufficient_quota" not in (details.get("code"), details.get("type")):
+            return RateLimited("secondary", retry_after(headers.get("retry-after"), self._clock.time()), message)
+        if status >= 500 or status in (408, 425):
+            return Trouble(f"HTTP {status}: {message}", status)
+        return ModelRefused(self._meaning(status, message))
+
+    def _meaning(self, status: int, message: str) -> str:
+        if any(sign in message.lower() for sign in _OVERFLOW):
+            return (
+                f"The conversation is longer than the model's context window; set REPO_AGENT_CONTEXT_TOKENS to its "
+                f"size (HTTP {status}: {message})."
+            )
+        return f"{_MEANINGS.get(status, 'The model’s server refused the request')} (HTTP {status}: {message})."
+
+    def _say(self, text: str) -> str:
+        return one_line(self._redact(text), 300)
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Lines of the stream, also empty ones. Split by hand: JSON may hold signs that `splitlines` takes for ends."""
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.rstrip(b"\r")
+    if rest:
+        yield rest.rstrip(b"\r")
+
+
+def _payload(line: bytes) -> bytes | None:
+    """The data of a line; None for comments (keep-alives), empty lines and other fields."""
+    return (line[5:].strip() or None) if line.startswith(b"data:") else None

@@ -1,0 +1,248 @@
+"""The ReAct loop: reason, act, observe, again, until the model reports.
+
+It reads from top to bottom: ask the model; if it calls tools, carry all of them out side by side
+and tell it what came back; if it calls none, what it said is the report. The model alone decides.
+What bounds it: turns, tokens, and a model that goes round in circles; then it is asked, without
+tools, to report from what it knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+
+from tui_agent.agent.context import Conversation, estimate
+from tui_agent.agent.dialects import ModelTurn
+from tui_agent.agent.llm import LanguageModel
+from tui_agent.agent.prices import Price, cost
+from tui_agent.agent.prompts import NOTHING_SAID, REPORT_NOW
+from tui_agent.events import (
+    Emit,
+    JsonObject,
+    Notice,
+    Reasoning,
+    ReasoningDelta,
+    ReportDelta,
+    Thought,
+    TurnRestarted,
+    TurnStarted,
+    Usage,
+)
+from tui_agent.resilience.call import Call
+from tui_agent.resilience.clock import Clock
+from tui_agent.tools.schemas import SCHEMAS
+from tui_agent.tools.toolbox import Toolbox, ToolCall
+
+OUTPUT_RESERVE = 4096
+"""Tokens that are kept free for an answer."""
+SHORTEST_REPORT = 256
+"""Tokens below which a report is not worth asking for."""
+MAX_CIRCLES = 2
+"""Turns in a row that only repeat earlier calls, or say nothing, before the report is asked for."""
+
+SCHEMA_TOKENS = estimate(json.dumps(SCHEMAS))
+
+
+@dataclass
+class Progress:
+    """How far a run has come; readable at any moment, also when the loop was left by an exception.
+
+    Args:
+        turns: turns begun.
+        tool_calls: calls carried out.
+        observed: calls that brought something.
+        spent: tokens, in and out together.
+        streamed: content of the turn that is under way.
+        reason: why the report is partial; "" where it is whole.
+    """
+
+    turns: int = 0
+    tool_calls: int = 0
+    observed: int = 0
+    spent: int = 0
+    streamed: list[str] = field(default_factory=list)
+    reason: str = ""
+
+
+class OutOfTokens(Exception):
+    """Not even a report can be asked for within the bound."""
+
+
+@dataclass
+class Loop:
+    """One run's loop.
+
+    Args:
+        model: who decides.
+        toolbox: carries out.
+        conversation: holds system prompt and task already.
+        emit: where events go.
+        clock: the epoch, for prices.
+        max_turns: turns with tools.
+        max_tokens: bound on tokens, in and out together; None for none.
+        price: of the model, where known.
+        progress: filled as it goes.
+    """
+
+    model: LanguageModel
+    toolbox: Toolbox
+    conversation: Conversation
+    emit: Emit
+    clock: Clock
+    max_turns: int
+    max_tokens: int | None
+    price: Price | None
+    progress: Progress = field(default_factory=Progress)
+    _used_ids: set[str] = field(default_factory=set)
+
+    async def run(self) -> str:
+        """The report.
+
+        Raises:
+            ModelRefused, Trouble, Unavailable: the model was lost.
+            OutOfTokens: the bound leaves no room for a report.
+        """
+        circles = 0
+        while self.progress.turns < self.max_turns:
+            if not self._affordable():
+                return await self._report_now("the bound on tokens was reached")
+            turn = await self._ask(tools=True)
+            if turn.calls:
+                repeated = await self._act(turn)
+                circles = circles + 1 if repeated else 0
+                if circles >= MAX_CIRCLES:
+                    self._notice("The model repeats the same calls; it is asked for its report now.")
+                    return await self._report_now("")
+            elif turn.content.strip():
+                return self._reported(turn)
+            else:
+                circles += 1
+                if circles >= MAX_CIRCLES:
+                    self._notice("The model says nothing; it is asked for its report now.")
+                    return await self._report_now("")
+                self.conversation.say("user", NOTHING_SAID)
+        return await self._report_now(f"all {self.max_turns} turns were used up")
+
+    async def _ask(self, *, tools: bool, max_tokens: int | None = None) -> ModelTurn:
+        """One turn of the model: reason."""
+        progress = self.progress
+        progress.turns += 1
+        progress.streamed.clear()
+        number = progress.turns
+        self._fit()
+        self.emit(TurnStarted(turn=number, max_turns=self.max_turns))
+
+        def on_piece(kind: str, text: str) -> None:
+            if kind == "content":
+                progress.streamed.append(text)
+                self.emit(ReportDelta(turn=number, text=text))
+            else:
+                self.emit(ReasoningDelta(turn=number, text=text))
+
+        def on_restart(reason: str) -> None:
+            progress.streamed.clear()
+            self.emit(TurnRestarted(turn=number, reason=reason))
+
+        call = Call("llm", self.emit)
+        history, schemas = self.conversation.messages, SCHEMAS if tools else None
+        turn = await self.model.ask(call, history, schemas, on_piece, on_restart, max_tokens)
+        if turn.reasoning:
+            self.emit(Reasoning(turn=number, text=turn.reasoning))
+        if turn.calls and (turn.content or progress.streamed):
+            self.emit(Thought(turn=number, text=turn.content))
+        self._count(turn)
+        return turn
+
+    async def _act(self, turn: ModelTurn) -> bool:
+        """Carry out all calls of a turn side by side: act, observe. Returns whether all only repeated."""
+        calls = [self._with_own_id(call, i) for i, call in enumerate(turn.calls)]
+        self.progress.streamed.clear()
+        self.conversation.add_turn(turn, calls)
+        results: dict[str, JsonObject] = {}
+        repeated: list[bool] = []
+
+        async def execute(call: ToolCall) -> None:
+            answer = await self.toolbox.execute(self.progress.turns, call)
+            results[call.call_id] = answer.result
+            repeated.append(answer.repeated)
+            self.progress.tool_calls += 1
+            self.progress.observed += answer.outcome == "ok"
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for call in calls:
+                    group.create_task(execute(call))
+        finally:
+            # also when cancelled: the history is valid at every moment
+            self.conversation.add_answers(calls, results)
+        return all(repeated)
+
+    def _with_own_id(self, call: ToolCall, position: int) -> ToolCall:
+        # Servers leave ids out or use the same ones in every turn; within a run they are unique.
+        call_id = call.call_id
+        if not call_id or call_id in self._used_ids:
+            call_id = f"call_{self.progress.turns}_{position}"
+        self._used_ids.add(call_id)
+        return ToolCall(call_id, call.tool, call.arguments, call.problem)
+
+    async def _report_now(self, reason: str) -> str:
+        """One more request, without tools, for a report from what is known."""
+        self.progress.reason = reason
+        self.conversation.say("user", REPORT_NOW)
+        room: int | None = None
+        if self.max_tokens is not None:
+            room = self.max_tokens - self.progress.spent - self.conversation.tokens
+            if room < SHORTEST_REPORT:
+                raise OutOfTokens
+        turn = await self._ask(tools=False, max_tokens=room)
+        if not turn.content.strip():
+            self._notice("The model has written no report.")
+        return self._reported(turn)
+
+    def _reported(self, turn: ModelTurn) -> str:
+        if turn.cut:
+            self.progress.reason = "the model's output limit cut the report off"
+        if turn.content.strip():
+            self.conversation.add_turn(turn, [])
+        return turn.content.strip()
+
+    def _affordable(self) -> bool:
+        """Whether a turn with tools, and after it a report, still fit into the bound."""
+        if self.max_tokens is None:
+            return True
+        next_prompts = 2 * self.conversation.tokens
+        return self.progress.spent + next_prompts + OUTPUT_RESERVE <= self.max_tokens
+
+    def _fit(self) -> None:
+        shortened = self.conversation.fit(min(OUTPUT_RESERVE, self.conversation.window // 4))
+        if shortened:
+            self._notice(
+                f"The context window is full: {shortened} of the oldest observations were shortened in the history."
+            )
+
+    def _count(self, turn: ModelTurn) -> None:
+        prompt_estimate = self.conversation.tokens
+        answer_estimate = estimate(turn.content + turn.reasoning) + sum(
+            estimate(json.dumps(call.arguments)) for call in turn.calls
+        )
+        used = turn.usage
+        if used is None:
+            self.progress.spent += prompt_estimate + answer_estimate
+            return
+        self.conversation.learn(used)
+        self.progress.spent += used.prompt + used.completion
+        self.emit(
+            Usage(
+                prompt_tokens=used.prompt,
+                completion_tokens=used.completion,
+                cached_tokens=used.cached,
+                reasoning_tokens=used.reasoning,
+                context_tokens=used.prompt + used.completion,
+                cost=cost(self.price, used, self.clock.time()) if self.price else None,
+                currency=self.price.currency if self.price else None,
+            )
+        )
+
+    def _notice(self, text: str) -> None:
+        self.emit(Notice(level="warning", text=text))

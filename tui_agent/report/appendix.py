@@ -1,0 +1,105 @@
+"""What the program itself adds below a model's report: how far it can be trusted, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a report rests on.
+
+    Args:
+        repo: the repository's name (after any redirect).
+        asked: the name that was asked for.
+        ref, commit: the snapshot.
+        files: how many files it has.
+        read: paths that were read, in the order of reading.
+        web: address of the repository for people, or None for a local one.
+        uncommitted: changes of a local repository that were not looked at.
+        author: who wrote it, such as the model's name.
+        partial: why it is partial, or "".
+    """
+
+    repo: str
+    asked: str
+    ref: str
+    commit: str | None
+    files: int
+    read: Sequence[str]
+    web: str | None
+    uncommitted: int
+    author: str
+    partial: str
+
+
+def appendix(basis: Basis, *, chinese: bool) -> str:
+    """The section below the report, in Markdown.
+
+    Args:
+        basis: the facts.
+        chinese: in Simplified Chinese rather than English.
+    """
+    return "\n\n---\n\n" + "\n".join(f"- {line}" for line in (_zh(basis) if chinese else _en(basis)))
+
+
+def partial_line(reason: str, *, chinese: bool) -> str:
+    """The sentence that says that a report is partial, and why."""
+    return f"**本报告不完整：** {reason}。" if chinese else f"**This report is partial:** {reason}."
+
+
+def _en(basis: Basis) -> list[str]:
+    lines = [partial_line(basis.partial, chinese=False)] if basis.partial else []
+    at = f"`{basis.ref}` at commit {_commit(basis)}" if basis.commit else f"`{basis.ref}`, which has no commits"
+    lines.append(f"Written by {basis.author} about {basis.repo}, {at}.")
+    if basis.repo.lower() != basis.asked.lower():
+        lines.append(f"{basis.asked} is now called {basis.repo}.")
+    if basis.uncommitted:
+        one = basis.uncommitted == 1
+        lines.append(
+            f"{basis.uncommitted} uncommitted change{' was' if one else 's were'} not read."
+        )
+    read = ", ".join(_file(basis, path) for path in basis.read) or "none"
+    lines.append(f"Files read ({len(basis.read)} of {basis.files}): {read}.")
+    rest = basis.files - len(basis.read)
+    if rest > 0:
+        lines.append(f"What was not read: the other {rest} files; of these at most names and sizes are known.")
+    return lines
+
+
+def _zh(basis: Basis) -> list[str]:
+    lines = [partial_line(basis.partial, chinese=True)] if basis.partial else []
+    at = f"`{basis.ref}`，提交 {_commit(basis)}" if basis.commit else f"`{basis.ref}`，没有提交"
+    lines.append(f"作者：{basis.author}；仓库：{basis.repo}（{at}）。")
+    if basis.repo.lower() != basis.asked.lower():
+        lines.append(f"{basis.asked} 现名 {basis.repo}。")
+    if basis.uncommitted:
+        lines.append(f"该文件夹中有 {basis.uncommitted} 处未提交的更改，未读取。")
+    read = "、".join(_file(basis, path) for path in basis.read) or "无"
+    lines.append(f"已读文件（{len(basis.read)}/{basis.files}）：{read}。")
+    rest = basis.files - len(basis.read)
+    if rest > 0:
+        lines.append(f"未读内容：其余 {rest} 个文件，最多只知道其名称和大小。")
+    return lines
+
+
+def _commit(basis: Basis) -> str:
+    short = f"`{(basis.commit or '')[:12]}`"
+    return f"[{short}]({basis.web}/commit/{basis.commit})" if basis.web else short
+
+
+def _file(basis: Basis, path: str) -> str:
+    code = _code(path)
+    if basis.web is None or basis.commit is None:
+        return code
+    return f"[{code}]({basis.web}/blob/{basis.commit}/{quote(path)})"
+
+
+def _code(text: str) -> str:
+    """Text as inline code, whatever backticks and line ends it holds."""
+    text = " ".join(text.split("\n"))
+    if "`" not in text:
+        return f"`{text}`"
+    return f"`` {text} ``" if "``" not in text else text.replace("`", "'")

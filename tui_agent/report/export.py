@@ -1,0 +1,217 @@
+"""A report as a file: Markdown, self-contained HTML or JSON, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tui_agent.events import Outcome, RunFinished, RunStarted, Snapshot
+from tui_agent.safe_json import dumps
+from tui_agent.safe_text import one_line, visible
+
+JSON_FORMAT = 1
+_LONGEST_NAME = 80
+
+
+class ExportError(Exception):
+    """A report cannot be written there; the text is one sentence."""
+
+
+class TargetExistsError(ExportError):
+    """A file stands where the report should go, and nobody said that it may be replaced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportDocument:
+    """A report and what has to be known to trust it.
+
+    Args:
+        repo: `owner/name`, or `local/<folder>`.
+        commit: the full SHA it speaks of; None where there is no history.
+        ref: what was asked for ("HEAD" for the default branch).
+        question: what was to be found out.
+        engine: who wrote it, "llm" or "survey".
+        model: the model's name.
+        outcome: the run's.
+        error: why the run is not `completed`; one sentence.
+        created: when it was written, epoch seconds.
+        report: Markdown, as the run gave it.
+        files: how many files the snapshot holds; None where there was none.
+        turns, tool_calls, requests: what the run took; `requests` were sent to GitHub.
+        elapsed: how long it took, in seconds.
+    """
+
+    repo: str
+    commit: str | None
+    ref: str | None
+    question: str
+    engine: str
+    model: str
+    outcome: Outcome
+    created: float
+    report: str
+    error: str | None = None
+    files: int | None = None
+    turns: int = 0
+    tool_calls: int = 0
+    requests: int = 0
+    elapsed: float = 0.0
+
+    @classmethod
+    def of(
+        cls, started: RunStarted, snapshot: Snapshot | None, finished: RunFinished, created: float
+    ) -> ReportDocument:
+        """The document of one run, from its events and the time in epoch seconds."""
+        return cls(
+            repo=started.repo,
+            commit=snapshot.commit if snapshot else None,
+            ref=snapshot.ref if snapshot else started.ref,
+            question=started.question,
+            engine=started.engine,
+            model=started.model,
+            outcome=finished.outcome,
+            created=created,
+            report=finished.report,
+            error=finished.error,
+            files=snapshot.files if snapshot else None,
+            turns=finished.turns,
+            tool_calls=finished.tool_calls,
+            requests=finished.requests,
+            elapsed=finished.elapsed,
+        )
+
+    @property
+    def title(self) -> str:
+        """What the document is called."""
+        return f"Report on {self.repo}"
+
+    @property
+    def date(self) -> str:
+        """When it was written, in UTC (ISO 8601)."""
+        return datetime.fromtimestamp(self.created, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def render_markdown(document: ReportDocument) -> str:
+    """The report itself, as `--print` shows it: nothing added, nothing in it that moves a cursor."""
+    return visible(document.report.rstrip()) + "\n"
+
+
+def render_json(document: ReportDocument) -> str:
+    """Every field of the document as one JSON object; the report in it is the text exactly as the run gave it."""
+    fields = dataclasses.asdict(document) | {"created": document.date}
+    return dumps({"format": JSON_FORMAT, **fields}, indent=2) + "\n"
+
+
+def render_html(document: ReportDocument) -> str:
+    """One HTML page that loads nothing: no script, no image, no font; links only to http(s)."""
+    from tui_agent.report.html import page
+
+    return page(document)
+
+
+RENDERERS: Mapping[str, Callable[[ReportDocument], str]] = {
+    ".md": render_markdown,
+    ".html": render_html,
+    ".json": render_json,
+}
+
+
+def suggest_name(repo: str, suffix: str = ".md") -> str:
+    """A file name for a repository's report that is only ever a name: no folder, no hidden or reserved one."""
+    stem = re.sub(r"(?:[^\w.]|\.{2,})+", "-", repo).strip("-._")[:_LONGEST_NAME].rstrip("-._")
+    # "-report" also keeps clear of the names that Windows reserves (con, nul, com1 …).
+    return f"{stem or 'repository'}-report{suffix}"
+
+
+def check_target(path: Path) -> None:
+    """Say now what would keep `write` from writing there.
+
+    Raises:
+        ExportError: unknown suffix, no such folder, no file, or no permission.
+    """
+    shown = one_line(str(path), 120)
+    if path.suffix.lower() not in RENDERERS:
+        *some, last = RENDERERS
+        raise ExportError(f"{shown} has to end in {', '.join(some)} or {last}.")
+    try:
+        target = path.resolve()
+        if not target.parent.is_dir():
+            raise ExportError(
+                f"There is no folder {one_line(str(path.parent), 120)} to write {one_line(path.name)} in."
+            )
+        if target.exists() and not target.is_file():
+            raise ExportError(f"{shown} is there already and is no regular file.")
+        # The file is replaced, not written into: the folder's permission counts.
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            raise ExportError(f"The folder of {shown} may not be written to.")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ExportError(f"{shown} cannot be written: {_why(error)}.") from error
+
+
+def write(path: Path, document: ReportDocument, *, force: bool = False) -> Path:
+    """Write a report in the format that the suffix names; the file is whole or not there at all.
+
+    Args:
+        path: `.md`, `.html` or `.json`, in a folder that exists.
+        document: what to write.
+        force: replace a file that is there.
+
+    Returns:
+        Where the file is, symbolic links resolved.
+
+    Raises:
+        TargetExistsError: a file is there and `force` is not given.
+        ExportError: it cannot be written, and why.
+    """
+    check_target(path)
+    text = RENDERERS[path.suffix.lower()](document)
+    try:
+        target = path.resolve()
+        _write_whole(target, text.encode("utf-8", "replace"), force)
+    except FileExistsError as error:
+        raise TargetExistsError(f"{one_line(str(path), 120)} is there already.") from error
+    except OSError as error:
+        raise ExportError(f"{one_line(str(path), 120)} cannot be written: {_why(error)}.") from error
+    return target
+
+
+def _write_whole(target: Path, data: bytes, force: bool) -> None:
+    """Put the data beside the target, then move it there in one step."""
+    beside = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        # Not `tempfile`, whose files are private: a report has the mode that the user's umask gives.
+        with beside.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if force:
+            with contextlib.suppress(OSError):
+                beside.chmod(stat.S_IMODE(target.stat().st_mode))
+            beside.replace(target)
+            return
+        try:
+            # A link never replaces: whoever creates the file in between keeps it.
+            target.hardlink_to(beside)
+        except FileExistsError:
+            raise
+        except OSError:
+            # A file system without links.
+            if target.exists():
+                raise FileExistsError(target) from None
+            beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _why(error: BaseException) -> str:
+    """The system's reason in words."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or one_line(str(error), 120) or type(error).__name__
