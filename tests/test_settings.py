@@ -428,7 +428,8 @@ def test_importing_the_settings_costs_nothing_heavy() -> None:
     import subprocess
 
     code = (
-        "import sys; from pathlib import Path; from tui_agent.settings import Settings; Settings.load({}, {}, Path('/'));"
+        "import sys; from pathlib import Path; from tui_agent.settings import Settings;"
+        "Settings.load({}, {}, Path('/'));"
         "heavy = {'dotenv', 'platformdirs', 'httpx', 'openai', 'textual', 'asyncio', 'tomllib'};"
         "print(*sorted(heavy & set(sys.modules)))"
     )

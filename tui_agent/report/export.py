@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tui_agent.events import Outcome, RunFinished, RunStarted, Snapshot
+from tui_agent.events import RunFinished, RunStarted, Snapshot
 from tui_agent.safe_json import dumps
 from tui_agent.safe_text import one_line, visible
 
@@ -21,7 +21,7 @@ JSON_FORMAT = 1
 _LONGEST_NAME = 80
 
 
-class ExportError(Exception):
+class ExportError(ValueError):
     """A report cannot be written there; the text is one sentence."""
 
 
@@ -40,7 +40,7 @@ class ReportDocument:
         question: what was to be found out.
         engine: who wrote it, "llm" or "survey".
         model: the model's name.
-        outcome: the run's.
+        outcome: the run's, or where it stood when the report was taken.
         error: why the run is not `completed`; one sentence.
         created: when it was written, epoch seconds.
         report: Markdown, as the run gave it.
@@ -55,7 +55,7 @@ class ReportDocument:
     question: str
     engine: str
     model: str
-    outcome: Outcome
+    outcome: str
     created: float
     report: str
     error: str | None = None
@@ -143,17 +143,18 @@ def check_target(path: Path) -> None:
         raise ExportError(f"{shown} has to end in {', '.join(some)} or {last}.")
     try:
         target = path.resolve()
-        if not target.parent.is_dir():
-            raise ExportError(
-                f"There is no folder {one_line(str(path.parent), 120)} to write {one_line(path.name)} in."
-            )
-        if target.exists() and not target.is_file():
-            raise ExportError(f"{shown} is there already and is no regular file.")
+        there = target.exists()
+        is_file, has_folder = target.is_file(), target.parent.is_dir()
         # The file is replaced, not written into: the folder's permission counts.
-        if not os.access(target.parent, os.W_OK | os.X_OK):
-            raise ExportError(f"The folder of {shown} may not be written to.")
+        may_write = os.access(target.parent, os.W_OK | os.X_OK)
     except (OSError, RuntimeError, ValueError) as error:
         raise ExportError(f"{shown} cannot be written: {_why(error)}.") from error
+    if not has_folder:
+        raise ExportError(f"{shown} cannot be written: there is no folder {one_line(str(path.parent), 120)}.")
+    if there and not is_file:
+        raise ExportError(f"{shown} cannot be written: it is there already and is no regular file.")
+    if not may_write:
+        raise ExportError(f"{shown} cannot be written: its folder is not open for writing.")
 
 
 def write(path: Path, document: ReportDocument, *, force: bool = False) -> Path:

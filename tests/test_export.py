@@ -1,0 +1,337 @@
+"""Exports: what a report's file holds, that it loads nothing, and that it is written whole or not at all."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import os
+import re
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tui_agent.events import RunFinished, RunStarted, Snapshot
+from tui_agent.report import export
+from tui_agent.report.export import ExportError, ReportDocument, TargetExistsError, check_target, suggest_name, write
+from tui_agent.safe_json import dumps
+
+DOCUMENT = ReportDocument(
+    repo="pallets/flask",
+    commit="a" * 40,
+    ref="HEAD",
+    question="What is it?",
+    engine="llm",
+    model="deepseek-flash",
+    outcome="completed",
+    created=1_760_000_000.0,
+    report="# Flask\n\nA *framework*.\n",
+    files=221,
+    turns=3,
+    tool_calls=8,
+    requests=12,
+    elapsed=4.25,
+)
+
+
+def html_of(report: str) -> str:
+    return export.render_html(replace(DOCUMENT, report=report))
+
+
+def main_of(report: str) -> str:
+    """What stands in the page's main part."""
+    found = re.search(r'<main dir="auto">\n(.*)</main>', html_of(report), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+class Page(html.parser.HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+
+# --- what is written -------------------------------------------------------------------------------------------------
+
+
+def test_a_document_knows_its_run_from_the_events() -> None:
+    started = RunStarted(
+        repo="a/b", source="github", ref=None, question="q", engine="survey", model="survey", run_id="1"
+    )
+    snapshot = Snapshot(repo="a/b", ref="HEAD", commit="c" * 40, files=3, truncated=False)
+    finished = RunFinished(
+        outcome="partial", report="# R", error="turns ran out", turns=2, tool_calls=5, requests=7, elapsed=1.5
+    )
+    document = ReportDocument.of(started, snapshot, finished, 0.0)
+    assert (document.repo, document.commit, document.ref, document.files) == ("a/b", "c" * 40, "HEAD", 3)
+    assert (document.outcome, document.error, document.report) == ("partial", "turns ran out", "# R")
+    assert (document.turns, document.tool_calls, document.requests, document.elapsed) == (2, 5, 7, 1.5)
+    assert document.date == "1970-01-01T00:00:00Z"
+    assert ReportDocument.of(started, None, finished, 0.0).commit is None
+
+
+def test_markdown_is_the_report_alone() -> None:
+    assert export.render_markdown(DOCUMENT) == "# Flask\n\nA *framework*.\n"
+
+
+def test_markdown_moves_no_cursor_when_it_is_shown() -> None:
+    text = export.render_markdown(replace(DOCUMENT, report="a\x1b[2Jb\x9b\u202ec\n"))
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text)
+
+
+def test_json_holds_every_field_and_the_report_unchanged() -> None:
+    report = "# 火腿 \x1b[31m \u202e \u2028 end"
+    text = export.render_json(replace(DOCUMENT, report=report))
+    data = json.loads(text)
+    assert data["report"] == report
+    assert data["created"] == "2025-10-09T08:53:20Z"
+    assert (data["format"], data["repo"], data["commit"], data["turns"]) == (1, "pallets/flask", "a" * 40, 3)
+    assert "火腿" in text
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e]", text)
+
+
+def test_lone_surrogates_do_not_break_any_format(tmp_path: Path) -> None:
+    document = replace(DOCUMENT, report="bad \udcff name", question="\ud800?")
+    for suffix in (".md", ".html", ".json"):
+        path = write(tmp_path / f"r{suffix}", document)
+        assert "bad" in path.read_text(encoding="utf-8")
+
+
+# --- the web page ----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_says_what_has_to_be_known_to_trust_it() -> None:
+    text = export.render_html(DOCUMENT)
+    for fact in ("pallets/flask", "a" * 40, "What is it?", "deepseek-flash", "2025-10-09T08:53:20Z", "8 tool calls"):
+        assert fact in text
+    assert "no LLM" in export.render_html(replace(DOCUMENT, engine="survey", model="survey"))
+    assert "no history" in export.render_html(replace(DOCUMENT, commit=None))
+
+
+def test_a_partial_report_says_that_it_is_partial_and_why() -> None:
+    text = export.render_html(replace(DOCUMENT, outcome="partial", error="The turns <ran> out."))
+    assert "This report is partial: The turns &lt;ran&gt; out." in text
+    assert "This report is" not in export.render_html(DOCUMENT)
+
+
+def test_markdown_becomes_structure() -> None:
+    body = main_of("## A\n\n1. **x**\n\n| n | m |\n|--:|:-:|\n| 1 | 2 |\n\n```py\na < b\n```\n\n~~old~~ `c`\n")
+    for tag in ("<h2", "<ol>", "<strong>x", "<table>", "<pre><code", "a &lt; b", "<s>old", "<code>c"):
+        assert tag in body
+    assert '<th class="right">' in body and '<td class="center">' in body and "style=" not in body
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "<script>alert(1)</script>",
+        "x <img src=https://evil.example/p.png onerror=alert(1)> y",
+        "![alt](https://evil.example/p.png)",
+        "[![badge](https://evil.example/b.svg)](https://evil.example)",
+        "[x](javascript:alert(1))",
+        "[x](data:text/html,<script>)",
+        "[x](vbscript:x) [y](file:///etc/passwd) <ftp://h/x> [z](//evil.example) [w](https:///x)",
+        '[x](https://a.example "onmouseover=alert(1)")',
+        '```"><script>\nx\n```',
+        "<!-- --><style>@import url(https://evil.example)</style>",
+        "[ref]\n\n[ref]: javascript:alert(1)",
+        "| <b onclick=x> | b |\n|---|---|\n| <svg/onload=x> | ![](x) |",
+    ],
+)
+def test_nothing_of_a_report_is_loaded_or_run(report: str) -> None:
+    page = Page(html_of(report))
+    assert not {"script", "img", "svg", "iframe", "link", "object", "embed", "form", "base", "b"} & set(page.tags)
+    assert page.tags.count("style") == 1
+    for name, value in page.attributes:
+        assert not name.startswith("on")
+        assert name not in ("src", "srcset", "style", "background")
+        if name == "href":
+            assert value.startswith(("https://", "http://", "#"))
+
+
+def test_links_to_the_web_stay_and_others_leave_their_text() -> None:
+    body = main_of("[good](https://a.example/?q=1&r=2) [evil](ftp://x) <https://b.example> [rel](docs/a.md)")
+    assert '<a href="https://a.example/?q=1&amp;r=2" rel="noopener noreferrer nofollow">good</a>' in body
+    assert 'href="https://b.example"' in body
+    assert "evil" in body and "rel" in body and body.count("<a ") == 2
+
+
+def test_an_image_is_its_alternative_text() -> None:
+    assert "[a chart]" in main_of("![a *chart*](https://x.example/c.png)")
+    assert "[image]" in main_of("![](x.png)")
+
+
+def test_what_comes_from_outside_is_escaped_in_the_frame_too() -> None:
+    text = export.render_html(replace(DOCUMENT, repo='"><script>x', question="<img src=x>\x1b[31m", model="<b>"))
+    page = Page(text)
+    assert not {"script", "img", "b"} & set(page.tags)
+    assert "\x1b" not in text
+
+
+def test_the_policy_allows_the_pages_own_style_and_nothing_else() -> None:
+    import base64
+    import hashlib
+
+    text = export.render_html(DOCUMENT)
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'" in text
+    assert "url(" not in style[1] and "@import" not in style[1]
+    assert "prefers-color-scheme: dark" in style[1] and "@media print" in style[1]
+
+
+def test_a_long_report_has_contents_that_lead_to_its_chapters() -> None:
+    text = html_of("## One\n\n## *Two* & `x`\n\n## ![Three](x)\n")
+    links = dict(re.findall(r'<a href="#(s\d+)">(.*?)</a>', text))
+    assert list(links.values()) == ["One", "Two &amp; x", "Three"]
+    assert all(f'id="{name}"' in text for name in links)
+    assert "<nav" not in html_of("## One\n\n## Two\n")
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("repo", "name"),
+    [
+        ("pallets/flask", "pallets-flask-report.md"),
+        ("vercel/next.js", "vercel-next.js-report.md"),
+        ("local/my folder", "local-my-folder-report.md"),
+        ("../../etc/passwd", "etc-passwd-report.md"),
+        ("..", "repository-report.md"),
+        ("", "repository-report.md"),
+        ("C:\\x\\..\\y", "C-x-y-report.md"),
+        ("local/火腿", "local-火腿-report.md"),
+        ("-rf/.hidden", "rf-.hidden-report.md"),
+        ("a\x00b/\x1b[31mc\n", "a-b-31mc-report.md"),
+        ("con", "con-report.md"),
+    ],
+)
+def test_a_suggested_name_is_only_ever_a_name(repo: str, name: str) -> None:
+    assert suggest_name(repo) == name
+    assert Path(name).name == name
+
+
+def test_a_suggested_name_fits_every_file_system() -> None:
+    assert len(suggest_name("火" * 500, ".html").encode()) <= 255
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["r.md", "r.HTML", "r.json"])
+def test_the_suffix_chooses_the_format(tmp_path: Path, name: str) -> None:
+    text = write(tmp_path / name, DOCUMENT).read_text(encoding="utf-8")
+    assert {"r.md": "# Flask", "r.HTML": "<!DOCTYPE html>", "r.json": "{\n"}[name] in text
+
+
+@pytest.mark.parametrize("name", ["r", "r.txt", ".md", "r.md.bak"])
+def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ExportError, match=r"has to end in \.md, \.html or \.json"):
+        write(tmp_path / name, DOCUMENT)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_stays_unless_replacing_was_agreed(tmp_path: Path) -> None:
+    path = tmp_path / "r.md"
+    path.write_text("mine")
+    with pytest.raises(TargetExistsError, match="is there already"):
+        write(path, DOCUMENT)
+    assert path.read_text() == "mine"
+    write(path, DOCUMENT, force=True)
+    assert path.read_text().startswith("# Flask")
+    assert [file.name for file in tmp_path.iterdir()] == ["r.md"]
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.md"
+    path.write_text("mine")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ExportError, match=r"r\.md cannot be written: No space left on device\."):
+        write(path, DOCUMENT, force=True)
+    assert path.read_text() == "mine"
+    assert [file.name for file in tmp_path.iterdir()] == ["r.md"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX modes")
+def test_a_new_file_has_the_umasks_mode_and_a_replaced_one_keeps_its_own(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        path = write(tmp_path / "r.md", DOCUMENT)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        path.chmod(0o600)
+        write(path, DOCUMENT, force=True)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
+def test_a_link_is_written_through_and_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link.md"
+    link.symlink_to(tmp_path / "real" / "r.md")
+    assert write(link, DOCUMENT) == tmp_path / "real" / "r.md"
+    assert link.is_symlink() and link.read_text().startswith("# Flask")
+
+
+def test_a_target_is_checked_before_a_run(tmp_path: Path) -> None:
+    check_target(tmp_path / "new.md")
+    with pytest.raises(ExportError, match="there is no folder"):
+        check_target(tmp_path / "none" / "r.md")
+    (tmp_path / "d.md").mkdir()
+    with pytest.raises(ExportError, match="no regular file"):
+        check_target(tmp_path / "d.md")
+    loop = tmp_path / "loop.md"
+    loop.symlink_to(loop)
+    with pytest.raises(ExportError, match="cannot be written"):
+        check_target(loop)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser writes everywhere")
+def test_a_folder_that_is_not_open_for_writing_is_said_before_a_run(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(ExportError, match="not open for writing"):
+            check_target(tmp_path / "r.md")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+# --- JSON that any reader takes --------------------------------------------------------------------------------------
+
+
+def test_json_is_valid_whatever_the_value_holds() -> None:
+    deep: list[object] = []
+    for _ in range(5000):
+        deep = [deep]
+    value = {"nan": float("nan"), "inf": float("-inf"), "path": Path("x"), "set": {1}, "deep": deep, 3: "key"}
+    data = json.loads(dumps(value), parse_constant=lambda name: pytest.fail(name))
+    assert (data["nan"], data["inf"], data["path"], data["set"], data["3"]) == (None, None, "x", [1], "key")
+
+
+@pytest.mark.parametrize("char", ["\x00", "\x1b", "\x7f", "\x9b", "\u200b", "\u202e", "\u2028", "\ufeff", "\U000e0041"])
+def test_json_escapes_what_is_invisible_and_loses_nothing(char: str) -> None:
+    text = dumps({"a": f"x{char}y"})
+    assert char not in text and text.isprintable()
+    assert json.loads(text) == {"a": f"x{char}y"}
+
+
+def test_json_replaces_lone_surrogates_which_strict_readers_refuse() -> None:
+    text = dumps(["\udc80", "é😀"])
+    assert json.loads(text) == ["\ufffd", "é😀"]
+    text.encode("utf-8")

@@ -1,0 +1,10 @@
+"""`python -m tui_agent`."""
+
+from __future__ import annotations
+
+import sys
+
+from tui_agent.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

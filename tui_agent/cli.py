@@ -1,0 +1,230 @@
+"""The command line: options and settings become one request, and one front end runs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.cli_options import COMMAND_HELP, build_parser
+from tui_agent.request import RunRequest, UsageError
+from tui_agent.settings import Settings, default_config_file
+
+if TYPE_CHECKING:
+    from tui_agent.cli_output import OutputFile
+    from tui_agent.tui.session_like import SessionLike
+
+SessionFactory = Callable[..., "SessionLike"]
+"""Called as `Session` is: settings, and by keyword `chaos` and `demo`."""
+
+# Option → field of `Settings`; the text is passed on as it was typed.
+FLAGS = ("model", "base_url", "max_turns", "max_tokens", "lang")
+# The reserved words that this version knows how to do; the rest of `COMMAND_HELP` it only knows by name.
+DEMO = "demo"
+COMMANDS = frozenset({DEMO})
+LATER = frozenset(COMMAND_HELP) - COMMANDS
+
+
+def main(argv: Sequence[str] | None = None, *, make_session: SessionFactory | None = None) -> int:
+    """Run the program; the exit code, never an exception.
+
+    Args:
+        argv: what was typed, the program's name left out; None for the process's own.
+        make_session: builds the session, in tests another than the real one.
+    """
+    try:
+        return _main(sys.argv[1:] if argv is None else argv, make_session)
+    except UsageError as error:
+        _complain(str(error))
+        return 2
+    except KeyboardInterrupt:
+        # Before a run has its own handlers.
+        return 130
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        what = f"{type(error).__name__}: {error}"
+        _complain(f"something broke that should not ({what}); `python -X dev -m tui_agent` shows where.")
+        return 1
+
+
+def _main(argv: Sequence[str], make_session: SessionFactory | None) -> int:
+    options = _parse(argv)
+    if options is None:
+        return 0
+    command = _command(options)
+    settings = _settings(options)
+    request = _request(options, settings, command)
+    mode = "json" if options.json else "print" if options.plain or not _is_terminal() else "dashboard"
+    if mode != "dashboard":
+        _require_repo(request)
+    if request.repo and command is None:
+        _check_address(request.repo, settings)
+    output = _output(options.output)
+    session = (make_session or _session)(settings, chaos=options.chaos, demo=command == DEMO)
+    if mode == "dashboard":
+        return _on_terminal(session, request, settings, output, mouse=not options.no_mouse)
+    return _headless(session, request, settings, output, as_json=mode == "json")
+
+
+def _parse(argv: Sequence[str]) -> Namespace | None:
+    """The options; None where `--help` or `--version` has said what there was to say."""
+    parser = build_parser(LATER)
+    try:
+        options, unknown = parser.parse_known_intermixed_args(list(argv))
+    except SystemExit:
+        # argparse's way to end after --help and --version; complaints are raised as UsageError.
+        _flush_stdout()
+        return None
+    if unknown and not (options.repo and options.repo[0] in LATER):
+        # Not what stands behind "=": it may be a key.
+        parser.error(f"there is no option {unknown[0].partition('=')[0]}")
+    return options
+
+
+def _command(options: Namespace) -> str | None:
+    """The reserved word that was typed, None for a plain run; what cannot be done yet is said here, and only here."""
+    if not options.repo:
+        return None
+    first = options.repo[0]
+    if first in LATER:
+        raise UsageError(f"This version does not have `{first}` yet; for the folder of that name write ./{first}.")
+    command = first if first in COMMANDS else None
+    if len(options.repo) > 1:
+        if command is not None:
+            raise UsageError(f"`{command}` takes no repository; for the folder of that name write ./{command}.")
+        raise UsageError("Comparing several repositories is not there yet; name one.")
+    return command
+
+
+def _settings(options: Namespace) -> Settings:
+    flags = {name: value for name in FLAGS if (value := getattr(options, name)) is not None}
+    if options.no_record:
+        flags["record"] = "0"
+    env_file = None if options.env_file is None else Path(options.env_file)
+    try:
+        cwd = Path.cwd()
+    except OSError as error:
+        raise UsageError("The working folder is gone; change to another one.") from error
+    return Settings.load(flags, os.environ, cwd, env_file, default_config_file())
+
+
+def _request(options: Namespace, settings: Settings, command: str | None) -> RunRequest:
+    """What was asked, as far as it can be checked without a network."""
+    for name, value in (("--question", options.question), ("--ref", options.ref)):
+        if value is not None and not value.strip():
+            raise UsageError(f"{name} needs a value.")
+    if options.engine == "llm":
+        if command == DEMO:
+            raise UsageError("`demo` brings its own model; leave --engine llm out.")
+        if settings.api_key is None:
+            raise UsageError("--engine llm needs a key: set API_KEY (or DEEPSEEK_API_KEY).")
+    if options.repo and not options.repo[0].strip():
+        raise UsageError("No repository was named: write owner/name, a GitHub URL, or the path of a folder.")
+    return RunRequest(
+        repo=options.repo[0] if options.repo else "",
+        question=options.question,
+        preset=options.preset or "full",
+        ref=options.ref,
+        lang=settings.lang,
+        engine=options.engine,
+        refresh=options.refresh,
+        no_cache=options.no_cache,
+    )
+
+
+def _require_repo(request: RunRequest) -> None:
+    if not request.repo:
+        raise UsageError(
+            "Which repository? Write owner/name, a GitHub URL, or the path of a folder "
+            "(the dashboard, which asks, needs a terminal)."
+        )
+
+
+def _check_address(repo: str, settings: Settings) -> None:
+    """Say what is wrong with a repository's name before anything is imported or drawn."""
+    from tui_agent.github.address import parse
+
+    parse(repo, api_url=settings.github_api_url)
+
+
+def _output(name: str | None) -> OutputFile | None:
+    """The file of `-o`, checked."""
+    if name is None:
+        return None
+    from tui_agent.cli_output import OutputFile
+    from tui_agent.report.export import ExportError, check_target
+
+    if not name.strip():
+        raise UsageError("--output needs a value.")
+    path = Path(name)
+    try:
+        check_target(path)
+    except ExportError as error:
+        raise UsageError(f"--output: {error}") from error
+    return OutputFile(path)
+
+
+def _session(settings: Settings, **how: Any) -> SessionLike:
+    from tui_agent.session import Session
+
+    return Session(settings, **how)
+
+
+def _headless(
+    session: SessionLike, request: RunRequest, settings: Settings, output: OutputFile | None, *, as_json: bool
+) -> int:
+    import asyncio
+
+    from tui_agent.cli_headless import run_json, run_printed
+    from tui_agent.redact import Redactor
+
+    redact = Redactor([settings.api_key, settings.github_token])
+    return asyncio.run((run_json if as_json else run_printed)(session, request, redact, output))
+
+
+def _on_terminal(
+    session: SessionLike, request: RunRequest, settings: Settings, output: OutputFile | None, *, mouse: bool
+) -> int:
+    import asyncio
+
+    from tui_agent.cli_dashboard import run_dashboard, terminal
+
+    with terminal() as is_there:
+        if is_there:
+            return asyncio.run(run_dashboard(session, request, settings, output, mouse=mouse))
+    _require_repo(request)
+    return _headless(session, request, settings, output, as_json=False)
+
+
+def _is_terminal() -> bool:
+    """Whether stdout is a terminal."""
+    try:
+        return sys.stdout is not None and sys.stdout.isatty()
+    except ValueError:
+        return False
+
+
+def _flush_stdout() -> None:
+    """Let --help and --version reach their reader, or end quietly where there is none."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        from tui_agent.cli_headless import silence
+
+        silence(sys.stdout)
+
+
+def _complain(text: str) -> None:
+    """One sentence on stderr."""
+    from tui_agent.cli_headless import complain
+
+    complain(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

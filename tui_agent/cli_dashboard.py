@@ -1,0 +1,162 @@
+"""The dashboard on a terminal: the terminal's ends, the signals, and what the command line says for every run."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.cli_headless import complain, quiet_logs
+from tui_agent.cli_output import OutputFile
+from tui_agent.cli_signals import INTERRUPTED, Interrupts
+from tui_agent.events import Emit, RunFinished
+from tui_agent.redact import Redactor
+from tui_agent.request import RunRequest, UsageError
+from tui_agent.settings import Settings
+
+if TYPE_CHECKING:
+    from tui_agent.tui.app import DashboardApp
+    from tui_agent.tui.session_like import SessionLike
+
+# Out of the alternate screen, cursor on, mouse, paste and focus reports off, plain keys, plain colours.
+_RESET = b"\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[<u\x1b[0m"
+
+
+class DashboardSession:
+    """The session that the dashboard gets: what the command line says holds for every run that is started there.
+
+    Args:
+        session: who runs.
+        wanted: the command line as a request; its `repo` is "" where none was named.
+        output: the file that every report is written to as well.
+    """
+
+    def __init__(self, session: SessionLike, wanted: RunRequest, output: OutputFile | None) -> None:
+        self._session = session
+        self._wanted = wanted
+        self._output = output
+        self._refresh = wanted.refresh
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    async def run(self, request: RunRequest, emit: Emit) -> RunFinished:
+        """One run; UsageError as the session's."""
+        return await self._session.run(self.completed(request), self._output.before(emit) if self._output else emit)
+
+    def completed(self, request: RunRequest) -> RunRequest:
+        """The request with what only the command line says; what was asked on the screen comes first."""
+        wanted = self._wanted
+        if not wanted.repo:
+            request = replace(
+                request,
+                question=request.question or wanted.question,
+                ref=request.ref or wanted.ref,
+                preset=wanted.preset if request.preset == "full" else request.preset,
+                engine=wanted.engine if request.engine == "auto" else request.engine,
+                lang=request.lang or wanted.lang,
+            )
+        refresh, self._refresh = request.refresh or self._refresh, False
+        return replace(request, refresh=refresh, no_cache=request.no_cache or wanted.no_cache)
+
+
+async def run_dashboard(
+    session: SessionLike, wanted: RunRequest, settings: Settings, output: OutputFile | None, *, mouse: bool
+) -> int:
+    """The dashboard until it is left; the exit code.
+
+    Args:
+        session: who runs; the dashboard closes it.
+        wanted: what to run at once; its `repo` is "" where the dashboard is to ask.
+        settings: for what the screen shows.
+        output: the file that every report is written to as well.
+        mouse: whether the dashboard takes the mouse from the terminal.
+
+    Raises:
+        UsageError: there is no theme of that name.
+    """
+    app = _app(DashboardSession(session, wanted, output), wanted, settings)
+    quiet_logs()
+    with Interrupts(lambda: app.call_later(app.action_quit), _restorer()) as interrupts:
+        code = await app.run_async(mouse=mouse)
+    if output is not None and output.trouble:
+        complain(output.trouble, Redactor([settings.api_key, settings.github_token]))
+    if app.return_code:
+        return app.return_code
+    return INTERRUPTED if interrupts.received else code or 0
+
+
+def _app(session: DashboardSession, wanted: RunRequest, settings: Settings) -> DashboardApp:
+    """The dashboard, imported only now; the collector would walk through half a million new objects meanwhile."""
+    gc.disable()
+    try:
+        from tui_agent.tui import themes
+        from tui_agent.tui.app import DashboardApp
+
+        app = DashboardApp(
+            session,
+            wanted if wanted.repo else None,
+            context_limit=settings.context_limit if settings.api_key and wanted.engine != "survey" else None,
+            threshold=settings.breaker_threshold,
+            api_url=settings.github_api_url,
+            theme=settings.theme,
+        )
+    finally:
+        gc.freeze()
+        gc.enable()
+    known = {*app.available_themes, *themes.ALIASES, themes.DARK.name, themes.LIGHT.name}
+    if settings.theme is not None and settings.theme not in known:
+        raise UsageError(f"REPO_AGENT_THEME ({settings.origin('theme')}) must be one of {', '.join(sorted(known))}.")
+    return app
+
+
+@contextlib.contextmanager
+def terminal() -> Iterator[bool]:
+    """A terminal at stdin and stderr, where Textual reads and draws; yields whether there is one.
+
+    Stdout is one already. A redirected stdin gives way to the terminal itself, a redirected stderr to stdout, and both
+    come back afterwards.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            for number, stream in ((0, sys.__stdin__), (2, sys.__stderr__)):
+                if stream is None:
+                    raise OSError("closed from the start")
+                if not stream.isatty():
+                    saved = os.dup(number)
+                    stack.callback(_put_back, saved, number)
+                    source = os.open("/dev/tty", os.O_RDWR) if number == 0 else os.dup(1)
+                    os.dup2(source, number)
+                    os.close(source)
+        except OSError:
+            yield False
+            return
+        yield True
+
+
+def _put_back(saved: int, number: int) -> None:
+    os.dup2(saved, number)
+    os.close(saved)
+
+
+def _restorer() -> Callable[[], None]:
+    """A function that puts the terminal back as it is now, for an end that Textual does not see."""
+    try:
+        import termios
+    except ImportError:
+        return lambda: None
+    try:
+        before = termios.tcgetattr(0)
+    except termios.error:
+        return lambda: None
+
+    def restore() -> None:
+        with contextlib.suppress(OSError, termios.error):
+            os.write(2, _RESET)
+            termios.tcsetattr(0, termios.TCSANOW, before)
+
+    return restore

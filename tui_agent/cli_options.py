@@ -1,0 +1,155 @@
+"""What can be typed: the options, their help, and the variables that the help names."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from typing import NoReturn
+
+from tui_agent import __version__
+from tui_agent.request import UsageError
+from tui_agent.settings import APP_NAME, documented
+
+WIDTH = 100
+# Read by the libraries underneath, or not a setting; documented here because `--help` names all that is read.
+OTHER_VARIABLES = {
+    "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "proxies, and the hosts that are asked without one",
+    "SSL_CERT_FILE, SSL_CERT_DIR": "certificates to trust instead of the usual ones",
+    "XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME": "where the user's folders are (Linux)",
+    "NO_COLOR": "set: the dashboard does without colours",
+}
+
+# (name, what it does) of each reserved word; the ones that this version can do are in `cli.COMMANDS`.
+COMMAND_HELP = {
+    "demo": "embedded repository, embedded model and a fault script: no key, no network",
+    "runs": "list, show, delete, export recorded runs",
+    "replay": "a recorded run in the same panes",
+    "mcp": "MCP server on stdio",
+    "serve": "the dashboard in a browser",
+    "cache": "size, clear",
+    "doctor": "what is set up, and what to do",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one sentence, raised instead of printed with a page of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print; `UsageError` always."""
+        raise UsageError(f"{message.removeprefix('argument ').rstrip('.')} (see {APP_NAME} --help).")
+
+
+def build_parser(later: frozenset[str] = frozenset()) -> Parser:
+    """The parser of the whole command line.
+
+    Args:
+        later: reserved words that this version cannot do yet; the help says so.
+    """
+    parser = Parser(
+        prog=APP_NAME,
+        usage="%(prog)s [options] [REPO ...]",
+        description="Watch an agent explore a repository and write a report.",
+        epilog=_epilog(later),
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30, width=WIDTH),
+        allow_abbrev=False,
+        add_help=False,
+    )
+    parser.add_argument(
+        "repo",
+        nargs="*",
+        metavar="REPO",
+        help="owner/name, a GitHub URL, git@github.com:owner/name.git, or a folder (., ./x, /x, ~/x); "
+        "without one the dashboard asks",
+    )
+    asking = parser.add_argument_group("what to find out")
+    either = asking.add_mutually_exclusive_group()
+    either.add_argument("-q", "--question", metavar="TEXT", help="what to find out; default: the full analysis")
+    either.add_argument(
+        "--preset",
+        choices=("full", "overview", "architecture"),
+        help="full (default): overview, tech stack, directories, activity, highlights, risks; overview: five "
+        "sentences; architecture: architecture and layout",
+    )
+    asking.add_argument("--ref", metavar="REF", help="branch, tag or commit to analyse; default: the default branch")
+    asking.add_argument("--lang", metavar="LANG", help="the report's language (en, zh, ...); default: the question's")
+
+    model = parser.add_argument_group("who answers")
+    model.add_argument(
+        "--engine",
+        choices=("auto", "llm", "survey"),
+        default="auto",
+        help="auto (default): the LLM when a key is set, else the built-in survey, which needs none",
+    )
+    model.add_argument("--model", metavar="NAME", help="the LLM")
+    model.add_argument("--base-url", metavar="URL", help="any OpenAI-compatible endpoint")
+    model.add_argument("--max-turns", metavar="N", help="turns of the loop; default: 15")
+    model.add_argument(
+        "--max-tokens", metavar="N", help="tokens a run may spend, in and out together; default: no bound"
+    )
+
+    output = parser.add_argument_group("where it goes")
+    output.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="also write the report there, as its suffix says: .md, .html or .json; a file that is there is replaced",
+    )
+    either = output.add_mutually_exclusive_group()
+    either.add_argument(
+        "-p",
+        "--print",
+        action="store_true",
+        dest="plain",
+        help="no dashboard: trace on stderr, report (Markdown) on stdout; assumed where stdout is no terminal",
+    )
+    either.add_argument("--json", action="store_true", help="no dashboard: one event per line on stdout")
+
+    other = parser.add_argument_group("more")
+    other.add_argument("--no-cache", action="store_true", help="no cache at all")
+    other.add_argument("--refresh", action="store_true", help="revalidate everything in the cache once")
+    other.add_argument("--no-record", action="store_true", help="nothing of this run is kept on disk")
+    other.add_argument(
+        "--chaos",
+        metavar="SPEC",
+        help="inject faults, for learning and testing: NAME:FAULT[xN], comma-separated; NAME a tool, llm or *; "
+        "FAULT a status, timeout, drop, cut, limit; N times, else always",
+    )
+    other.add_argument("--env-file", metavar="FILE", help="read this instead of ./.env")
+    other.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    other.add_argument("--version", action="version", version=f"{APP_NAME} {__version__}", help="say the version")
+    other.add_argument("-h", "--help", action="help", help="say this")
+    return parser
+
+
+def _epilog(later: frozenset[str]) -> str:
+    """Commands, variables and exit codes."""
+    lines = ["commands (a folder of that name is ./demo):"]
+    for name, about in COMMAND_HELP.items():
+        lines += _entry(name, about + (" (not in this version yet)" if name in later else ""))
+    lines += [
+        "",
+        "variables (flags beat the environment, that beats .env, that beats config.toml in your config folder):",
+    ]
+    for setting in documented():
+        default = f" [{setting.default}]" if setting.default else ""
+        lines += _entry(" or ".join(setting.names), f"{setting.help}{default}")
+    for names, about in OTHER_VARIABLES.items():
+        lines += _entry(names, about)
+    lines += [
+        "",
+        "A key goes only to the default endpoint, or to one that is set in the same place or a higher one.",
+        "",
+        "exit codes: 0 a report was written; 1 the run failed; 2 usage; 130 interrupted",
+    ]
+    return "\n".join(lines)
+
+
+def _entry(name: str, about: str) -> list[str]:
+    """A name and what it means, the way argparse sets its options."""
+    indent = " " * 30
+    text = textwrap.wrap(
+        about, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    if len(name) <= 26:
+        return [f"  {name:<26}  {text[0].strip()}", *text[1:]]
+    return [f"  {name}", *text]

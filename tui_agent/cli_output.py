@@ -1,0 +1,58 @@
+"""`-o FILE`: the report of a run, written the moment the run has one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tui_agent.events import Emit, Event, Notice, RunFinished, RunStarted, Snapshot
+from tui_agent.report.export import ExportError, ReportDocument, write
+
+
+class OutputFile:
+    """Writes each report that passes by to one file, before anybody else hears that the run has finished.
+
+    A file that is there is replaced: naming it on the command line is leave enough.
+
+    Args:
+        path: checked by `export.check_target` before the run.
+        now: the time in epoch seconds.
+
+    Attributes:
+        trouble: why the last report could not be written; one sentence, or None.
+    """
+
+    def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._now = now
+        self._started: RunStarted | None = None
+        self._snapshot: Snapshot | None = None
+        self.trouble: str | None = None
+
+    def before(self, emit: Emit) -> Emit:
+        """An `emit` that writes the file, then passes the event on; trouble is passed on as a notice."""
+
+        def watch(event: Event) -> None:
+            match event:
+                case RunStarted():
+                    self._started, self._snapshot = event, None
+                case Snapshot():
+                    self._snapshot = event
+                case RunFinished(outcome="completed" | "partial"):
+                    self._write(event)
+                    if self.trouble:
+                        emit(Notice(at=event.at, run_id=event.run_id, level="error", text=self.trouble))
+            emit(event)
+
+        return watch
+
+    def _write(self, finished: RunFinished) -> None:
+        if self._started is None:
+            return
+        document = ReportDocument.of(self._started, self._snapshot, finished, self._now())
+        try:
+            write(self._path, document, force=True)
+            self.trouble = None
+        except ExportError as error:
+            self.trouble = f"The report was not saved: {error}"
