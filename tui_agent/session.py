@@ -1,4 +1,4 @@
-"""A process of the program: settings and a request in, a run out. It chooses the transports and puts the parts together.
+"""A process of the program: settings and a request in, a run out. It chooses transports and puts the parts together.
 
 Importing this costs next to nothing; what is heavy (openai, httpx, dulwich) is imported by `prepare`.
 """
@@ -6,6 +6,7 @@ Importing this costs next to nothing; what is heavy (openai, httpx, dulwich) is 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import importlib
 from contextlib import suppress
 from pathlib import Path
@@ -50,8 +51,8 @@ class Session:
     def __init__(
         self, settings: Settings, *, chaos: str | None = None, clock: Clock | None = None, demo: bool = False
     ) -> None:
-        self.settings = settings
-        self.demo = demo
+        self.settings = dataclasses.replace(settings, **demo_settings()) if demo else settings
+        self._demo = demo
         self._clock = clock or SystemClock()
         self._chaos = chaos
         self._guards_made: Guards | None = None
@@ -126,10 +127,8 @@ class Session:
         from tui_agent.agent.run import Run
         from tui_agent.transports.survey.writer import write_report
 
-        if self.demo:
-            from tui_agent.transports import demo
-
-            return demo.make_run(self, request, emit)
+        if self._demo:
+            return self._demo_run(request, emit)
         address = self._address(request.repo)
         engine = self._engine(request)
         notices = self._notices(address, engine)
@@ -139,6 +138,44 @@ class Session:
         plan = self._plan(request, address, engine, notices)
         uncommitted = local.uncommitted_changes if local else None
         return Run(plan, client, model, self._clock, emit, write_report, uncommitted)
+
+    def _demo_run(self, request: RunRequest, emit: Emit) -> Run:
+        """The same parts on other transports: the demo's server, the survey at a pace that a person can follow."""
+        from tui_agent.agent.run import Plan, Run
+        from tui_agent.transports import demo
+        from tui_agent.transports.survey.model import SurveyTransport
+        from tui_agent.transports.survey.writer import write_report
+
+        self._script.clear()
+        self._script.add(demo.FAULTS)
+        server = demo.server(self._clock)
+        client = self._client(self._wrapped(server, "snapshot"), "demo", "http://demo.invalid", None)
+        model = self._embedded(self._wrapped(SurveyTransport(self._clock, pace=demo.PACE), "llm"))
+        owner, name = demo.REPO.split("/")
+        plan = Plan(
+            owner=owner,
+            name=name,
+            source="local",
+            question=request.question,
+            preset=request.preset,
+            lang=request.lang or self.settings.lang,
+            engine="survey",
+            notices=(Notice(level="info", text=demo.WELCOME),),
+        )
+        run = Run(plan, client, model, self._clock, emit, write_report)
+        narrator = demo.Narrator(run.emit)
+
+        def narrated(event: Event) -> None:
+            # what is last stays last: the narrator speaks before the run's end, after all else
+            if isinstance(event, RunFinished):
+                narrator(event)
+                emit(event)
+            else:
+                emit(event)
+                narrator(event)
+
+        run.sink = narrated
+        return run
 
     def _address(self, text: str) -> Address:
         from tui_agent.github.address import parse
@@ -201,13 +238,11 @@ class Session:
 
     def _github(self, address: Address, local: LocalTransport | None) -> GitHubClient:
         if local is not None:
-            return self.make_client(
-                self._wrapped(local, "snapshot"), "local:" + address.name, "http://local.invalid", None
-            )
+            return self._client(self._wrapped(local, "snapshot"), "local:" + address.name, "http://local.invalid", None)
         url = self.settings.github_api_url
-        return self.make_client(self._network("github"), url, url, self.settings.github_token)
+        return self._client(self._network("github"), url, url, self.settings.github_token)
 
-    def make_client(self, http: httpx.AsyncClient, gate: str, api_url: str, token: str | None) -> GitHubClient:
+    def _client(self, http: httpx.AsyncClient, gate: str, api_url: str, token: str | None) -> GitHubClient:
         """A client for GitHub's routes, through this process's layers.
 
         Args:
@@ -231,7 +266,7 @@ class Session:
             redact=self._redactor(),
         )
 
-    def make_model(self, client: openai.AsyncOpenAI, name: str, endpoint: str) -> LanguageModel:
+    def _model(self, client: openai.AsyncOpenAI, name: str, endpoint: str) -> LanguageModel:
         """A model, through this process's layers."""
         from tui_agent.agent.llm import LanguageModel, ModelOptions
 
@@ -246,21 +281,21 @@ class Session:
         client = AsyncOpenAI(
             api_key=settings.api_key, base_url=settings.base_url, http_client=self._for_openai(self._network("llm"))
         )
-        return self.make_model(client, settings.model, settings.base_url)
+        return self._model(client, settings.model, settings.base_url)
 
     def _survey_model(self) -> LanguageModel:
         from tui_agent.transports.survey.model import SurveyTransport
 
         if "survey" not in self._clients:
             self._clients["survey"] = self._wrapped(SurveyTransport(self._clock), "llm")
-        return self.embedded_model(self._clients["survey"])
+        return self._embedded(self._clients["survey"])
 
-    def embedded_model(self, http: httpx.AsyncClient) -> LanguageModel:
+    def _embedded(self, http: httpx.AsyncClient) -> LanguageModel:
         """A model whose transport is the survey's: no key, no network."""
         from openai import AsyncOpenAI
 
         client = AsyncOpenAI(api_key="none", base_url=SURVEY_URL, http_client=self._for_openai(http))
-        return self.make_model(client, "survey", SURVEY_URL)
+        return self._model(client, "survey", SURVEY_URL)
 
     @staticmethod
     def _for_openai(http: httpx.AsyncClient) -> Any:
@@ -316,6 +351,11 @@ class Session:
         else:
             for emit in self._listeners:
                 emit(event)
+
+
+def demo_settings() -> dict[str, Any]:
+    """What the demo sets, so that its breaker opens and closes while one watches."""
+    return {"breaker_threshold": 3, "breaker_reset": 6.0, "base_delay": 1.5, "max_delay": 4.0, "max_rate_wait": 90.0}
 
 
 def _host(url: str) -> str:

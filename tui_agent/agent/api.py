@@ -61,10 +61,9 @@ async def run_agent(
     """
     settings = Settings.from_environment(os.environ) if settings is None else settings
     api_url = settings.github_api_url
-    found = find_address(query, api_url=api_url)
-    if found is None or found.address.local_path is not None:
+    address = find_address(query, api_url=api_url, local=False)
+    if address is None:
         raise NoAddressError("The query names no repository on GitHub; write owner/name or its URL.")
-    address = found.address
     clock = SystemClock()
     guards = Guards(settings, clock)
     redact = Redactor([settings.api_key, settings.github_token, str(llm.api_key)])
