@@ -1,0 +1,169 @@
+"""Git's history, walked from a commit backwards, one commit at a time, in the order of `git log`."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tui_agent.transports.local_git_objects import ObjectDamaged, ObjectMissing, Objects, find_entry
+from tui_agent.transports.local_source import TREE, Commit, Page, Stop, epoch, parse_commit
+
+COUNT_LIMIT = 100_000
+"""Commits that are visited to say how many there are."""
+PATH_COUNT_LIMIT = 10_000
+"""Commits that are visited, beyond the page that was asked for, to say how many touch a path."""
+
+Trace = tuple[int, str] | None
+"""What stands at a path: mode and SHA; None for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How long a history is: its commits, and the epoch seconds of the first one."""
+
+    commits: int
+    first: int
+
+
+@dataclass(slots=True)
+class _Links:
+    tree: str
+    parents: list[str]
+    time: int
+
+
+class History:
+    """The commits of a repository, in their order.
+
+    Args:
+        objects: where they are.
+        shallow: commits whose parents were not fetched (a shallow clone's boundary).
+    """
+
+    def __init__(self, objects: Objects, shallow: frozenset[str] = frozenset()) -> None:
+        self._objects = objects
+        self.shallow = shallow
+        self._entry = lru_cache(maxsize=8192)(self._find)
+
+    def page(self, tip: str, path: bytes, start: int, count: int, stop: Stop) -> Page:
+        """Some commits of the history of a path.
+
+        Args:
+            tip: the commit to begin with, by its full SHA.
+            path: of a file or folder; b"" for the whole history.
+            start, count: how many commits to skip, and how many to tell.
+            stop: ends the walk early.
+
+        Raises:
+            ObjectMissing, ObjectDamaged: the history cannot be read as far as that.
+        """
+        commits: list[Commit] = []
+        shown = 0
+        end: int | None = None
+        try:
+            for visited, (sha, belongs) in enumerate(self._walk(tip, path, stop)):
+                shown += belongs
+                if belongs and start < shown <= start + count:
+                    commits.append(parse_commit(sha, self._objects.read(sha)[1]))
+                elif shown > start + count:
+                    # How long a whole history is, `extent` tells faster, and only once.
+                    end = end or visited + (PATH_COUNT_LIMIT if path else 0)
+                    if visited >= end:
+                        return Page(commits, True, None)
+        except (ObjectMissing, ObjectDamaged):
+            if not commits:
+                raise
+            # What can be read is told; who asks for the rest learns why it cannot.
+            return Page(commits, True, None)
+        return Page(commits, shown > start + count, shown)
+
+    def extent(self, tip: str, limit: int, stop: Stop) -> Extent | None:
+        """How long the history is; None where it is longer than `limit`, or cannot be read to its end."""
+        seen = {bytes.fromhex(tip)}
+        todo = [tip]
+        first: int | None = None
+        while todo:
+            sha = todo.pop()
+            try:
+                links = self._links(sha)
+            except (ObjectMissing, ObjectDamaged):
+                return None
+            if len(seen) & 255 == 0:
+                stop.check()
+            if not links.parents and (first is None or links.time < first):
+                first = links.time
+            for parent in links.parents:
+                oid = bytes.fromhex(parent)
+                if oid not in seen:
+                    if len(seen) >= limit:
+                        return None
+                    seen.add(oid)
+                    todo.append(parent)
+        return Extent(len(seen), first or 0)
+
+    def _walk(self, tip: str, path: bytes, stop: Stop) -> Iterator[tuple[str, bool]]:
+        """Each commit, latest first, and whether it belongs to the path's history.
+
+        The order is that of git's queue (by the committer's date; of the same date, first come first out);
+        the choice that of `git log -- path` (revision.c, try_to_simplify_commit): of a merge that
+        brought nothing new for the path only the parent that had it already is followed.
+        """
+        segments = [part for part in path.split(b"/") if part]
+        seen = {bytes.fromhex(tip)}
+        links = self._links(tip)
+        queue = [(-links.time, 0, tip, links, self._at(links.tree, segments))]
+        pushed = 0
+        while queue:
+            _, _, sha, links, here = heapq.heappop(queue)
+            if not segments:
+                yield sha, True
+            # (parent, its links, what it has at the path)
+            parents: list[tuple[str, _Links, Trace]] = []
+            for parent in links.parents:
+                known = self._links(parent)
+                there = here if known.tree == links.tree else self._at(known.tree, segments)
+                if segments and there == here:
+                    parents = [(parent, known, there)]
+                    break
+                parents.append((parent, known, there))
+            if segments:
+                yield sha, here is not None if not parents else all(there != here for _, _, there in parents)
+            for parent, known, there in parents:
+                oid = bytes.fromhex(parent)
+                if oid not in seen:
+                    seen.add(oid)
+                    pushed += 1
+                    if pushed & 63 == 0:
+                        stop.check()
+                    heapq.heappush(queue, (-known.time, pushed, parent, known, there))
+
+    def _links(self, sha: str) -> _Links:
+        kind, raw = self._objects.read(sha)
+        if kind != "commit" or not raw.startswith(b"tree "):
+            raise ObjectDamaged(sha)
+        parents = []
+        position = 46
+        while raw.startswith(b"parent ", position):
+            parents.append(raw[position + 7 : position + 47].decode("ascii"))
+            position += 48
+        begin = raw.find(b"\ncommitter ", position - 1)
+        line = raw[begin + 1 : raw.find(b"\n", begin + 1)] if begin >= 0 else b""
+        if sha in self.shallow:
+            parents = []
+        return _Links(raw[5:45].decode("ascii"), parents, epoch(line[line.rfind(b">") + 1 :]))
+
+    def _at(self, tree: str, segments: list[bytes]) -> Trace:
+        found: Trace = None
+        for number, segment in enumerate(segments):
+            if number:
+                if found is None or found[0] != TREE:
+                    return None
+                tree = found[1]
+            found = self._entry(tree, segment)
+        return found
+
+    def _find(self, tree: str, name: bytes) -> Trace:
+        kind, raw = self._objects.read(tree)
+        return find_entry(tree, raw, name) if kind == "tree" else None
