@@ -29,6 +29,7 @@ from tui_agent.tui.views import (
 
 __all__ = [
     "BREAKER_NAMES",
+    "DEFAULT_THRESHOLD",
     "Area",
     "BreakerRow",
     "Call",
@@ -131,6 +132,7 @@ class DashboardState:
     def _on_snapshot(self, event: ev.Snapshot) -> None:
         run = self.run
         run.ref, run.commit, run.files, run.truncated = event.ref, event.commit, event.files, event.truncated
+        self._succeeded("snapshot")
         if self.snapshot_call is not None:
             self.snapshot_call.finish(event.at, "ok")
             self.revisions.raise_("calls")
@@ -165,8 +167,10 @@ class DashboardState:
         tokens.cached += event.cached_tokens
         tokens.reasoning += event.reasoning_tokens
         tokens.context = event.context_tokens
+        self._succeeded("llm")
         if event.cost is not None:
             tokens.cost = (tokens.cost or 0.0) + event.cost
+            tokens.currency = event.currency
         if self.turns:
             turn = self.turns[-1]
             turn.usage = event
@@ -277,6 +281,8 @@ class DashboardState:
         call.result, call.attempts, call.cache = event.result, event.attempts, event.cache
         call.elapsed = event.elapsed
         call.finish(event.at, event.outcome)
+        if event.outcome == "ok" and event.attempts:
+            self._succeeded(event.tool)
         self._touch(turn)
         self.revisions.raise_("calls")
 
@@ -306,6 +312,10 @@ class DashboardState:
         if call is not None:
             call.fail(event.at, event.attempt, event.reason, event.status)
             self._touch_request(call)
+        row = self.breakers.get(event.name)
+        if row is not None and row.state == "closed":
+            row.failures = min(row.failures + 1, row.threshold)
+            self.revisions.raise_("breakers")
 
     def _on_retry_scheduled(self, event: ev.RetryScheduled) -> None:
         call = self._request(event.call_id, event.name)
@@ -320,6 +330,13 @@ class DashboardState:
             self._touch_request(call)
 
     # -- what belongs to the process --------------------------------------------------------
+
+    def _succeeded(self, name: str) -> None:
+        # A closed breaker emits nothing while it counts: failures in a row are told by the attempts.
+        row = self.breakers.get(name)
+        if row is not None and row.state == "closed" and row.failures:
+            row.failures = 0
+            self.revisions.raise_("breakers")
 
     def _on_breaker_changed(self, event: ev.BreakerChanged) -> None:
         row = self.breakers.setdefault(event.name, BreakerRow(event.name))

@@ -68,7 +68,10 @@ class RunInfo:
 
 @dataclass(slots=True)
 class Tokens:
-    """What the run's turns used together; `context` is what the history holds now, `cost` None where unknown."""
+    """What the run's turns used together; `context` is what the history holds now.
+
+    `cost` is an estimate in `currency`; both are None where the model's price is not known.
+    """
 
     prompt: int = 0
     completion: int = 0
@@ -76,6 +79,7 @@ class Tokens:
     reasoning: int = 0
     context: int = 0
     cost: float | None = None
+    currency: str | None = None
 
 
 @dataclass(slots=True)
@@ -110,6 +114,11 @@ class BreakerRow:
     retry_at: float | None = None
     cause: ev.BreakerCause | None = None
     isolated: bool = False
+
+    @property
+    def calm(self) -> bool:
+        """Whether nothing speaks against the service: closed, no failure counted."""
+        return self.state == "closed" and self.failures == 0
 
     def seconds_left(self, now: float) -> float | None:
         """Seconds until a probe is admitted; None where none is due by time."""

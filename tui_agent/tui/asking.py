@@ -1,0 +1,44 @@
+"""What a text in the input means: a run on the repository it names, or a question about the current one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from tui_agent.github.address import PUBLIC_API, locate, parse
+from tui_agent.request import RunRequest, UsageError
+
+EDGES = " \t,，。.:：;；、—-"
+
+
+def request_for(
+    text: str, current: RunRequest | None, *, api_url: str = PUBLIC_API, cwd: Path | None = None
+) -> RunRequest:
+    """The run that a text asks for.
+
+    Args:
+        text: what was typed; the first address in it names the repository, the rest is the question.
+        current: the request of the run on the screen, whose language and engine stay.
+        api_url: the API that will be asked.
+        cwd: what relative paths are relative to; None for the working folder.
+
+    Raises:
+        UsageError: where no repository is meant; one sentence that says what to write.
+    """
+    found = locate(text, api_url=api_url, cwd=cwd)
+    if found is not None:
+        named = text[found.start : found.end]
+        question = f"{text[: found.start].rstrip()} {text[found.end :].lstrip()}".strip(EDGES) or None
+        if question is not None and not any(char.isalnum() for char in question):
+            question = None
+        if current is None:
+            return RunRequest(repo=named, question=question)
+        return replace(current, repo=named, question=question, ref=None, refresh=False, no_cache=False)
+    is_one_word = len(text.split()) == 1
+    if text[:1] in ("/", "~", ".") and is_one_word:
+        parse(text, api_url=api_url, cwd=cwd)
+    if current is None:
+        if is_one_word:
+            parse(text, api_url=api_url, cwd=cwd)
+        raise UsageError("No repository is named yet: write owner/name, a GitHub URL, or a folder such as ./project.")
+    return replace(current, question=text, refresh=False, no_cache=False)

@@ -1,0 +1,72 @@
+"""What the keys do, and what the shapes mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from tui_agent.tui.keys import HELP
+
+SHAPES: tuple[tuple[str, str, str], ...] = (
+    ("━━╸", "$text-primary", "an attempt under way"),
+    ("━━━", "$text-success", "answered"),
+    ("━✗503", "$text-error", "an attempt that failed, with its status"),
+    ("┄┄┄···", "$text-warning", "waiting to try again (dots: still to come)"),
+    ("▒▒▒···", "$text-accent", "waiting for a rate limit"),
+    ("◆", "$text-accent", "from the run's memory or the cache: nothing was sent"),
+    ("◇", "$text-success", "asked whether it had changed; it had not"),
+    ("!", "$text-warning", "an error of the request itself, told to the model"),
+    ("▾", "$text-error", "fell back without sending: the breaker is open"),
+    ("○ ● ◐ ■", "$text-error", "a breaker closed, open, half-open, held open by hand"),
+)
+
+
+class HelpScreen(ModalScreen[None]):
+    """The keys by purpose, then the legend of shapes.
+
+    Args:
+        own: keys of the pane that has the focus, with what they do.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,q", "dismiss(None)", "close"),
+        Binding("ctrl+q", "app.quit", "quit", show=False),
+    ]
+
+    def __init__(self, own: Iterable[tuple[str, str]] = ()) -> None:
+        super().__init__(classes="dialog")
+        self._own = tuple(own)
+
+    def compose(self) -> ComposeResult:
+        """One scrolling text."""
+        with VerticalScroll(id="help") as box:
+            box.border_title = "Help"
+            box.border_subtitle = "esc closes"
+            yield Static(self._text())
+
+    def on_mount(self) -> None:
+        """Let the keys scroll it."""
+        self.query_one("#help").focus()
+
+    def _text(self) -> Content:
+        parts: list[Content] = []
+        groups = [*HELP, *((("In this pane", self._own),) if self._own else ())]
+        for title, keys in groups:
+            parts.append(Content.styled(title, "bold $text-primary"))
+            parts.extend(
+                Content.assemble("  ", (key.ljust(11), "bold"), (text, "$foreground-muted")) for key, text in keys
+            )
+            parts.append(Content(""))
+        parts.append(Content.styled("Shapes", "bold $text-primary"))
+        parts.extend(
+            Content.assemble("  ", (shape.ljust(11), style), (text, "$foreground-muted"))
+            for shape, style, text in SHAPES
+        )
+        return Content("\n").join(parts)

@@ -1,0 +1,70 @@
+"""Two calm themes, dark and light; all of Textual's stay in the palette."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.theme import Theme
+
+DARK: Final = Theme(
+    name="repo-agent-dark",
+    primary="#6ea8fe",
+    secondary="#8b9bb4",
+    accent="#c3a6ff",
+    warning="#e5b567",
+    error="#f07178",
+    success="#8cc98f",
+    foreground="#d5dae3",
+    background="#11141a",
+    surface="#171b22",
+    panel="#1e242d",
+    dark=True,
+    variables={
+        "border": "#6ea8fe",
+        "border-blurred": "#323b48",
+        "footer-key-foreground": "#6ea8fe",
+        "block-cursor-background": "#2b3a52",
+        "block-cursor-foreground": "#e8edf5",
+        "block-cursor-text-style": "none",
+        "block-cursor-blurred-background": "#222935",
+        "scrollbar": "#39424f",
+        "scrollbar-hover": "#4a5666",
+        "scrollbar-background": "#11141a",
+        "scrollbar-background-hover": "#11141a",
+        "scrollbar-background-active": "#11141a",
+        "scrollbar-corner-color": "#11141a",
+    },
+)
+
+LIGHT: Final = Theme(
+    name="repo-agent-light",
+    primary="#1d5fbf",
+    secondary="#54627a",
+    accent="#7a3fb8",
+    warning="#9a6200",
+    error="#b3261e",
+    success="#22713a",
+    foreground="#1f2530",
+    background="#fafaf8",
+    surface="#f1f1ee",
+    panel="#e6e7e4",
+    dark=False,
+    variables={
+        "border": "#1d5fbf",
+        "border-blurred": "#c5c8cc",
+        "footer-key-foreground": "#1d5fbf",
+        "block-cursor-background": "#d3e2f8",
+        "block-cursor-foreground": "#10161f",
+        "block-cursor-text-style": "none",
+        "block-cursor-blurred-background": "#e7ebf1",
+        "scrollbar": "#bfc4ca",
+        "scrollbar-hover": "#a4abb3",
+        "scrollbar-background": "#fafaf8",
+        "scrollbar-background-hover": "#fafaf8",
+        "scrollbar-background-active": "#fafaf8",
+        "scrollbar-corner-color": "#fafaf8",
+    },
+)
+
+ALIASES: Final = {"dark": DARK.name, "light": LIGHT.name}
+"""Short names that the `REPO_AGENT_THEME` setting may use."""

@@ -1,0 +1,142 @@
+"""The breakers: state by word, shape and colour, failures of threshold, countdown to the probe."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from tui_agent.safe_text import cell_width, one_line
+from tui_agent.tui.state import Area, BreakerRow, DashboardState
+from tui_agent.tui.widgets.pane import Pane
+from tui_agent.tui.words import Sign
+
+SIGNS = {
+    "closed": Sign("○", "$text-success"),
+    "open": Sign("●", "$text-error"),
+    "half_open": Sign("◐", "$text-warning"),
+}
+ISOLATED = Sign("■", "$text-error")
+LONGEST_NAME = 14
+"""Cells for a name; `list_directory` fills them."""
+
+
+def state_words(row: BreakerRow, now: float) -> str:
+    """A breaker's state in words: `CLOSED`, `OPEN 23 s`, `HALF-OPEN`, `OPEN ISOLATED`."""
+    if row.isolated:
+        return "OPEN ISOLATED"
+    if row.state == "open":
+        left = row.seconds_left(now)
+        return "OPEN" if left is None else f"OPEN {math.ceil(left)} s"
+    return "CLOSED" if row.state == "closed" else "HALF-OPEN"
+
+
+class BreakersPane(Pane, can_focus=True):
+    """One row a breaker; the keys that act on one act on the row that the cursor is on."""
+
+    TITLE = "Breakers"
+    AREAS: ClassVar[tuple[Area, ...]] = ("breakers",)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("home", "move(-1000)", "first", show=False),
+        Binding("end", "move(1000)", "last", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(id="breakers")
+        self._rows: list[BreakerRow] = []
+        self._cursor = 0
+        self._top = 0
+        self._now = 0.0
+        self._drawn = Content()
+
+    @property
+    def chosen(self) -> str | None:
+        """The breaker that a key means: the chosen row's here; from elsewhere the first that is not closed, if any."""
+        if self.has_focus and self._rows:
+            return self._rows[self._cursor].name
+        return next((row.name for row in self._rows if row.state != "closed"), None)
+
+    def update_from(self, state: DashboardState, now: float) -> None:
+        """Draw the breakers as they stand at `now` (run seconds)."""
+        self._rows, self._now = list(state.breakers.values()), now
+        self._redraw()
+
+    def tick(self, now: float) -> float | None:
+        """Count down; answers the seconds until the next change, None while nothing counts."""
+        self._now = now
+        self._redraw()
+        left = [seconds for row in self._rows if (seconds := row.seconds_left(now))]
+        return min((seconds - (math.ceil(seconds) - 1) for seconds in left), default=None)
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor by `rows`."""
+        if self._rows:
+            self._cursor = min(max(self._cursor + rows, 0), len(self._rows) - 1)
+            self._redraw()
+
+    def on_focus(self) -> None:
+        """Begin with the breaker that asks for attention."""
+        self._cursor = next((i for i, row in enumerate(self._rows) if row.state != "closed"), self._cursor)
+        self._redraw()
+
+    def on_blur(self) -> None:
+        """The cursor is not shown, and does not decide, while the focus is elsewhere."""
+        self._redraw()
+
+    def on_resize(self) -> None:
+        """Another number of rows fits."""
+        self._redraw()
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the row under the mouse."""
+        offset = event.get_content_offset(self)
+        if offset is not None and self._top + offset.y < len(self._rows):
+            self._cursor = self._top + offset.y
+            self._redraw()
+
+    def _redraw(self) -> None:
+        height, width = self.content_size.height, self.content_size.width
+        self._top = min(max(self._top, self._cursor - height + 1), self._cursor, max(len(self._rows) - height, 0))
+        shown = self._rows[self._top : self._top + height]
+        content = Content("\n").join(self._row(row, index, width) for index, row in enumerate(shown, self._top))
+        if content.plain != self._drawn.plain or content.spans != self._drawn.spans:
+            self._drawn = content
+            self.refresh()
+
+    def render(self) -> Content:
+        """The rows that fit."""
+        return self._drawn
+
+    def _row(self, row: BreakerRow, index: int, width: int) -> Content:
+        sign = ISOLATED if row.isolated else SIGNS[row.state]
+        words = state_words(row, self._now)
+        count = f"{row.failures}/{row.threshold}"
+        count_width = max(3, *(len(f"{other.failures}/{other.threshold}") for other in self._rows))
+        # The columns are the same in all rows, but for words that are longer than their column.
+        roomy = width >= 2 + LONGEST_NAME + 2 + len("OPEN ISOLATED") + 2 + count_width
+        gap, state_width = ("  ", len("OPEN ISOLATED")) if roomy else (" ", len("OPEN 300 s"))
+        state_width = max(state_width, len(words))
+        name_width = max(3, min(LONGEST_NAME, width - 2 - 2 * len(gap) - state_width - count_width))
+        name = one_line(row.name, name_width)
+        calm = row.state == "closed"
+        here = index == self._cursor and self.has_focus
+        line = Content.assemble(
+            (sign.shape, sign.style),
+            "›" if here else " ",
+            (name + " " * (name_width - cell_width(name)), "" if calm else "bold"),
+            gap,
+            (words.ljust(state_width), sign.style if calm else f"bold {sign.style}"),
+            gap,
+            (count.rjust(count_width), "$foreground-muted" if row.calm else "$text-warning"),
+        )
+        if width - line.cell_length >= row.threshold + 2 and row.threshold <= 10:
+            pips = ("▰" * row.failures).ljust(row.threshold, "▱")
+            line = Content.assemble(line, "  ", (pips, "$foreground-disabled" if row.calm else sign.style))
+        if here:
+            line = line.pad_right(max(0, width - line.cell_length)).stylize_before("on $block-cursor-background")
+        return line

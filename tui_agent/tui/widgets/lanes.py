@@ -1,0 +1,122 @@
+"""The tool calls as lanes on a common time axis: what ran side by side, waited, was tried again, or cost nothing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui_agent.tui.lane_picture import Columns, axis_line, lane_line, span_of
+from tui_agent.tui.state import Area, Call, DashboardState
+from tui_agent.tui.widgets.pane import Pane
+
+AXIS_LINES = 1
+SOON = 10.0
+"""Seconds below which a countdown is shown in tenths."""
+
+
+class LanesView(ScrollView, can_focus=True):
+    """The lanes, virtualised: only the visible ones are drawn, and the time axis spans just these."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self) -> None:
+        super().__init__(id="lanes-view")
+        self._lanes: list[Call] = []
+        self._now = 0.0
+        self._follow = True
+        self._lines: list[Strip] | None = None
+
+    def show(self, lanes: list[Call], now: float) -> None:
+        """Draw these calls as they stand at `now` (run seconds), keeping to the newest unless scrolled away."""
+        self._lanes = lanes
+        self._fit()
+        self.go(now)
+
+    def go(self, now: float) -> None:
+        """Draw the same calls at another time."""
+        self._now = now
+        self._lines = None
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Keep the end in sight where it was."""
+        self._lines = None
+        self._fit()
+
+    def _fit(self) -> None:
+        size = Size(self.scrollable_content_region.width, len(self._lanes) + AXIS_LINES)
+        if size != self.virtual_size:
+            self.virtual_size = size
+        if self._follow:
+            self.scroll_end(animate=False, x_axis=False)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow the newest lane only while the end is in sight."""
+        super().watch_scroll_y(old_value, new_value)
+        self._follow = round(new_value) >= self.max_scroll_y
+        self._lines = None
+
+    def notify_style_update(self) -> None:
+        """Colours may be other ones now."""
+        super().notify_style_update()
+        self._lines = None
+
+    def render_line(self, y: int) -> Strip:
+        """The axis, then the lanes from the scroll offset on."""
+        if self._lines is None:
+            self._lines = self._draw()
+        if y < len(self._lines):
+            return self._lines[y]
+        return Strip.blank(self.size.width, self.visual_style.rich_style)
+
+    def _draw(self) -> list[Strip]:
+        width, height = self.scrollable_content_region.width, self.size.height
+        top = self.scroll_offset.y
+        lanes = self._lanes[top : top + max(height - AXIS_LINES, 0)]
+        if not lanes:
+            return [self._strip(Content.styled("No tool has been called yet.", "$foreground-muted"), width)]
+        columns, span = Columns.fitting(width), span_of(lanes, self._now)
+        lines = [axis_line(columns, span)]
+        for index, call in enumerate(lanes):
+            first = index == 0 or lanes[index - 1].turn != call.turn
+            lines.append(lane_line(call, columns, span, self._now, first_of_turn=first))
+        return [self._strip(line, width) for line in lines]
+
+    def _strip(self, line: Content, width: int) -> Strip:
+        style = self.visual_style
+        strip = Strip(line.render_segments(style), line.cell_length)
+        return strip.adjust_cell_length(width, style.rich_style)
+
+
+class LanesPane(Pane):
+    """The pane around the lanes."""
+
+    TITLE = "Tool calls"
+    AREAS: ClassVar[tuple[Area, ...]] = ("calls",)
+
+    def __init__(self) -> None:
+        super().__init__(id="lanes")
+        self._lanes: list[Call] = []
+
+    def compose(self) -> ComposeResult:
+        """The lanes."""
+        yield LanesView()
+
+    def update_from(self, state: DashboardState, now: float) -> None:
+        """Draw the calls as they stand at `now` (run seconds)."""
+        self._lanes = state.lanes
+        self.query_one(LanesView).show(state.lanes, now)
+
+    def tick(self, now: float) -> float | None:
+        """Let bars grow and count down; answers the seconds until the next change, None while no call is under way."""
+        under_way = [call for call in self._lanes if call.running]
+        if not under_way:
+            return None
+        self.query_one(LanesView).go(now)
+        waits = [wait.until - now for call in under_way if (wait := call.waiting(now)) and wait.until is not None]
+        return 0.1 if waits and min(waits) < SOON else 0.25

@@ -1,0 +1,151 @@
+"""The rate limit: what remains of it, how it went, when it is renewed, what this run has spent."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from tui_agent.safe_text import one_line
+from tui_agent.tui.state import Area, DashboardState, QuotaRow
+from tui_agent.tui.widgets.pane import Pane
+from tui_agent.tui.words import duration
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+FILLED, EMPTY = "━", "╌"
+
+
+def sparkline(values: list[int], width: int) -> str:
+    """The last `width` values as blocks, from the lowest to the highest of them."""
+    shown = values[-width:] if width > 0 else []
+    if not shown:
+        return ""
+    low, high = min(shown), max(shown)
+    if low == high:
+        return BLOCKS[-1] * len(shown)
+    return "".join(BLOCKS[(value - low) * (len(BLOCKS) - 1) // (high - low)] for value in shown)
+
+
+class RateLimitPane(Pane):
+    """A few lines a limit.
+
+    Args:
+        epoch: the time as limits are told, in epoch seconds.
+    """
+
+    TITLE = "Rate limit"
+    AREAS: ClassVar[tuple[Area, ...]] = ("quota", "run", "calls")
+
+    def __init__(self, epoch: Callable[[], float]) -> None:
+        super().__init__(id="rate-limit")
+        self._epoch = epoch
+        self._state = DashboardState()
+        self._now = 0.0
+        self._drawn = Content()
+
+    def compose(self) -> ComposeResult:
+        """The text, which scrolls where it does not fit."""
+        with VerticalScroll():
+            yield Static(id="rate-limit-text")
+
+    def update_from(self, state: DashboardState, now: float) -> None:
+        """Draw the limits as they stand at `now` (run seconds)."""
+        self._state, self._now = state, now
+        self._redraw()
+
+    def tick(self, now: float) -> float | None:
+        """Count down to the limits' renewal while that matters: while a run goes on or nothing remains."""
+        self._now = now
+        self._redraw()
+        steps = [self._step(row.reset - self._epoch()) for row in self._state.quota.values() if self._counts(row)]
+        until = self._waiting_until()
+        if until is not None:
+            steps.append(_to_next(until - now, 1.0))
+        return min(steps, default=None)
+
+    def on_resize(self) -> None:
+        """The bar has another length now."""
+        self._redraw()
+
+    def _counts(self, row: QuotaRow) -> bool:
+        return (self._state.run.running or row.remaining == 0) and row.reset > self._epoch()
+
+    @staticmethod
+    def _step(left: float) -> float:
+        return _to_next(left, 60.0 if left > 600 else 1.0)
+
+    def _waiting_until(self) -> float | None:
+        waits = (call.waiting(self._now) for call in self._state.lanes if call.running)
+        ends = [wait.until for wait in waits if wait is not None and wait.kind == "limit" and wait.until is not None]
+        return max(ends, default=None)
+
+    def _redraw(self) -> None:
+        width = self.content_size.width
+        if not width:
+            return
+        content = self._text(width)
+        if content.plain == self._drawn.plain and content.spans == self._drawn.spans:
+            return
+        same_height = content.plain.count("\n") == self._drawn.plain.count("\n")
+        self._drawn = content
+        self.query_one(Static).update(content, layout=not same_height or not content)
+
+    def _text(self, width: int) -> Content:
+        rows = list(self._state.quota.values())
+        blocks = [self._block(row, width) for row in rows]
+        until = self._waiting_until()
+        if until is not None:
+            text = f"◷ waiting for a limit, {math.ceil(until - self._now)} s left"
+            text = text if len(text) <= width else f"◷ limit, {math.ceil(until - self._now)} s left"
+            blocks.insert(0, Content.styled(text, "bold $text-warning"))
+        if not rows:
+            blocks.append(Content.styled(self._why_none(), "$foreground-muted"))
+        return Content("\n").join(blocks)
+
+    def _why_none(self) -> str:
+        if self._state.run.source == "local":
+            return "no limit: local repository"
+        return "No reply has told a limit yet."
+
+    def _block(self, row: QuotaRow, width: int) -> Content:
+        numbers = f"{row.remaining:,}/{row.limit:,}"
+        name = one_line(row.resource, max(4, width - len(numbers) - 2))
+        share = row.remaining / row.limit if row.limit > 0 else 0.0
+        style = "$text-success" if share > 0.25 else "$text-warning" if share > 0.05 else "$text-error"
+        percent = f" {share:4.0%}"
+        length = max(4, width - len(percent))
+        filled = min(length, math.ceil(share * length)) if row.remaining > 0 else 0
+        spent = f"this run {row.spent:,}"
+        gap = width - len(name) - len(numbers)
+        return Content("\n").join(
+            [
+                Content.assemble((name, "bold"), " " * max(gap, 1), (numbers, f"bold {style}")),
+                Content.assemble(
+                    (FILLED * filled, style), (EMPTY * (length - filled), "$foreground-disabled"), (percent, style)
+                ),
+                Content.assemble((spent, ""), "  ", (sparkline(row.history, width - len(spent) - 2), "$text-primary")),
+                Content.styled(self._renewal(row, width), "$foreground-muted"),
+            ]
+        )
+
+    def _renewal(self, row: QuotaRow, width: int) -> str:
+        left = row.reset - self._epoch()
+        at = time.strftime("%H:%M", time.localtime(row.reset))
+        if left <= 0:
+            return f"renewed at {at}"
+        if not self._counts(row):
+            return f"resets at {at}"
+        text = f"resets in {duration(max(1, math.ceil(left)))}"
+        return f"{text}, at {at}" if len(text) + len(at) + 5 <= width else text
+
+
+def _to_next(left: float, step: float) -> float:
+    """Seconds until `left`, which shrinks, passes the next multiple of `step`."""
+    rest = math.fmod(left, step)
+    return rest if rest > 0.01 else step
