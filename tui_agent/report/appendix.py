@@ -58,9 +58,7 @@ def _en(basis: Basis) -> list[str]:
         lines.append(f"{basis.asked} is now called {basis.repo}.")
     if basis.uncommitted:
         one = basis.uncommitted == 1
-        lines.append(
-            f"{basis.uncommitted} uncommitted change{' was' if one else 's were'} not read."
-        )
+        lines.append(f"{basis.uncommitted} uncommitted change{' was' if one else 's were'} not read.")
     read = ", ".join(_file(basis, path) for path in basis.read) or "none"
     lines.append(f"Files read ({len(basis.read)} of {basis.files}): {read}.")
     rest = basis.files - len(basis.read)
