@@ -1,0 +1,348 @@
+"""The trace as it is seen: a window on the tree that draws its visible rows and nothing else (Textual's Line API)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from textual import events
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.reactive import Reactive, reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui_agent.tui.state import DashboardState
+from tui_agent.tui.widgets.trace_paint import Painter, room
+from tui_agent.tui.widgets.trace_search import Search
+from tui_agent.tui.widgets.trace_sync import Address, TraceSync, addresses
+from tui_agent.tui.widgets.trace_tree import Node, Tree
+
+HINT: Final = "Nothing to trace yet. Name a repository below and press Enter: every step of the agent appears here."
+MANY: Final = 100
+"""Where more nodes than this changed at once, the whole pane is drawn."""
+Place = tuple[Node, int]
+"""A row: 0 is a node's line, 1… its text."""
+
+
+class TraceWindow(ScrollView):
+    """The rows, the cursor, and the end that is followed.
+
+    `lines_drawn` counts the rows ever drawn: the work done.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "trace--text",
+        "trace--muted",
+        "trace--label",
+        "trace--turn",
+        "trace--tool",
+        "trace--plain",
+        "trace--running",
+        "trace--ok",
+        "trace--error",
+        "trace--fallback",
+        "trace--waiting",
+        "trace--guide",
+        "trace--bar",
+        "trace--cursor",
+        "trace--hit",
+        "trace--current-hit",
+    }
+    DEFAULT_CSS = """
+    TraceWindow {
+        height: 1fr;
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        & > .trace--muted, & > .trace--guide { color: $text-muted; }
+        & > .trace--label { color: $text-secondary; }
+        & > .trace--turn, & > .trace--tool { text-style: bold; }
+        & > .trace--running { color: $text-primary; text-style: bold; }
+        & > .trace--ok { color: $text-success; }
+        & > .trace--error { color: $text-error; }
+        & > .trace--fallback, & > .trace--waiting { color: $text-warning; }
+        & > .trace--bar { color: $primary; }
+        & > .trace--cursor { background: $primary 18%; }
+        & > .trace--hit { background: $warning 25%; text-style: underline; }
+        & > .trace--current-hit { color: $warning; text-style: bold reverse; }
+    }
+    """
+
+    # The scroll bar is always there and knows the height from `_commit`: growing needs no new layout of the screen.
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
+    following: reactive[bool] = reactive(True, repaint=False, bindings=True)
+    """Whether the end is kept in view, with the cursor on it."""
+    told: reactive[str] = reactive("", repaint=False)
+    """How the search stands, in words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tree_ = Tree()
+        self.search = Search(self.tree_)
+        self.sync = TraceSync(self.tree_)
+        self.lines_drawn = 0
+        self.cursor_shown = False
+        self.hint = HINT
+        self._cursor: Place | None = None
+        self._drawn_cursor = -1
+        self._own_scroll = False
+        self._place = 0
+        self._width, self._page = 0, 1
+        self._painter = Painter(self.get_component_rich_style, self.search)
+        self._strips: LRUCache[Place, tuple[object, Strip]] = LRUCache(512)
+
+    # -- from the state ---------------------------------------------------------------------
+
+    def update_from(self, state: DashboardState, now: float) -> None:
+        """Bring the tree, and what is seen of it, to what the state says at `now` (run seconds)."""
+        tree, outdated = self.tree_, self.sync.outdated(state)
+        anchor = self._anchor()
+        kept: dict[Address, Node] = {}
+        if outdated == "new run":
+            self.search.clear()
+            self._cursor, self.following = None, True
+        elif outdated:
+            marked = {place[0] for place in (anchor, self._cursor) if place is not None}
+            kept = addresses(tree.root, lambda node: node.chosen is not None or node in marked)
+        if outdated:
+            self._strips.clear()
+        self.sync.update(state, now, tidy=self.following)
+        if kept:
+            anchor = self._recall(kept, anchor)
+        self._arrange(anchor)
+
+    def tick(self, now: float) -> float | None:
+        """Count waits down; seconds until a number changes again."""
+        step = self.sync.tick(now)
+        if self.tree_.dirty:
+            self._arrange(self._anchor())
+        return step
+
+    def _recall(self, kept: dict[Address, Node], anchor: Place | None) -> Place | None:
+        """What the user opened and where they were, in a tree that was made anew."""
+        found = addresses(self.tree_.root, lambda _: True)
+        moved: dict[Node, Node] = {}
+        for address, old in kept.items():
+            node = found.get(address)
+            if node is None:
+                continue
+            moved[old] = node
+            if old.chosen is not None:
+                self._choose(node, old.chosen)
+        if self._cursor is not None:
+            cursor = moved.get(self._cursor[0])
+            self._cursor = None if cursor is None else (cursor, self._cursor[1])
+        if anchor is None or anchor[0] not in moved:
+            return None
+        return moved[anchor[0]], anchor[1]
+
+    # -- where things are -------------------------------------------------------------------
+
+    @property
+    def _top(self) -> int:
+        return round(self.scroll_y)
+
+    def _room(self, node: Node) -> int:
+        return room(self._width, node)
+
+    def _anchor(self) -> Place | None:
+        """What stands in the first visible row."""
+        return self.tree_.at(min(self._top, self.tree_.height - 1)) if self.tree_.height else None
+
+    def _row_of(self, place: Place) -> int:
+        """The row of a place, or of the nearest line above it that is shown."""
+        node, row = place
+        if node.parent is None:
+            return 0
+        if not self.tree_.shown(node):
+            for above in node.ancestors():
+                node, row = above, 0
+                if self.tree_.shown(above):
+                    break
+        return self.tree_.line_of(node) + (min(row, node.text_rows) if node.open else 0)
+
+    @property
+    def cursor(self) -> Place | None:
+        """The selected row; None where there is nothing."""
+        tree = self.tree_
+        if not tree.height:
+            return None
+        if self.following or self._cursor is None or self._cursor[0].parent is None:
+            return tree.at(tree.height - 1 if self.following else min(self._top, tree.height - 1))
+        node, row = self._cursor
+        return node, min(row, node.text_rows) if node.open else 0
+
+    @property
+    def selected(self) -> Node | None:
+        """The node of the selected row."""
+        place = self.cursor
+        return None if place is None else place[0]
+
+    # -- bringing the picture up to date ----------------------------------------------------
+
+    def _arrange(self, anchor: Place | None) -> None:
+        """Lay out what is visible now, keep the anchor in the first row or the end in the last, and draw."""
+        if self.search.query and self.tree_.dirty:
+            self.search.look_again()
+            self._tell()
+        if not self._width:
+            return
+        top = 0 if anchor is None else self._row_of(anchor)
+        self._commit(self._settle(top))
+
+    def _settle(self, top: int) -> int:
+        """Wrap the open texts that the page beginning at `top` shows; where that page begins then."""
+        tree, page = self.tree_, self._page
+        top = self._clamped(top)
+        row = top
+        while row < min(top + page, tree.height):
+            node, inner = tree.at(row)
+            before = node.text_rows
+            if tree.settle(node, self._room(node)):
+                if inner:
+                    # The rest of the text stays where it is: what was above the page was a guess.
+                    top += max(1 - inner, node.text_rows - before)
+                top = row = self._clamped(top)
+            else:
+                row += 1 + node.text_rows - inner if node.open else 1
+        return top
+
+    def _clamped(self, top: int) -> int:
+        last = max(0, self.tree_.height - self._page)
+        return last if self.following else max(0, min(top, last))
+
+    def _commit(self, top: int) -> None:
+        """Scroll to `top` and draw what changed."""
+        height = self.tree_.height
+        if height != self.virtual_size.height:
+            self.virtual_size = Size(self._width, height)
+            self.vertical_scrollbar.window_virtual_size = height
+        self._own_scroll = True
+        if top != self._top:
+            self.scroll_to(y=top, animate=False, force=True)
+        elif self.scroll_target_y > self.max_scroll_y:
+            self.scroll_target_y = top
+        self._own_scroll = False
+        self._paint(top)
+
+    def _paint(self, top: int) -> None:
+        tree, page = self.tree_, self._page
+        dirty, tree.dirty = tree.dirty, {}
+        cursor = self.cursor
+        cursor_row = -1 if cursor is None else self._row_of(cursor)
+        rows = {cursor_row, self._drawn_cursor} if cursor_row != self._drawn_cursor and self.cursor_shown else set()
+        self._drawn_cursor = cursor_row
+        if len(dirty) > MANY or tree.root in dirty or (dirty and self.search.query):
+            self.refresh()
+            return
+        first = top + page
+        for node, moved in dirty.items():
+            if not tree.shown(node):
+                continue
+            row = tree.line_of(node)
+            if moved:
+                first = min(first, row)
+            else:
+                rows.add(row)
+        width = self._width
+        if first < top + page:
+            first = max(0, first - top)
+            self.refresh(Region(0, first, width, page - first))
+        for row in rows:
+            if top <= row < min(top + page, top + first):
+                self.refresh(Region(0, row - top, width, 1))
+
+    def _repaint(self) -> None:
+        self._painter.forget()
+        self._strips.clear()
+        self.refresh()
+
+    def _choose(self, node: Node, is_open: bool) -> None:
+        """The user wants it open or folded, from now on."""
+        node.chosen = is_open
+        for above in (node, *node.ancestors()):
+            above.touched = True
+        self.tree_.set_open(node, is_open)
+
+    def _tell(self) -> None:
+        search = self.search
+        if not search.query:
+            self.told = ""
+        elif not search.count:
+            self.told = "no hits" if search.done else "searching"
+        else:
+            hits = f"{search.count:,}" if search.done else f"{search.count:,}+"
+            self.told = f"{self._place:,} of {hits}" if self._place else f"{hits} hit{'s' * (search.count != 1)}"
+
+    # -- what moves the window ---------------------------------------------------------------
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Rows come into view: those that were never laid out are now."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._own_scroll and self._width:
+            self._commit(self._settle(round(new_value)))
+
+    def watch_scroll_target_y(self, value: float) -> None:
+        """The user scrolls: away from the end ends the following, back at the end it begins again."""
+        if not self._own_scroll:
+            if self.following:
+                self._cursor = self.cursor
+            self.following = value >= self.max_scroll_y
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another width wraps otherwise; the same words stay in the first row."""
+        region, anchor = self.scrollable_content_region, self._anchor()
+        places = [anchor, self._cursor]
+        words = [None if place is None else self.tree_.word_at(*place) for place in places]
+        self._width, self._page = region.width, max(1, region.height)
+        self._strips.clear()
+        for at, place in enumerate(places):
+            word = words[at]
+            if place is not None and word is not None:
+                self.tree_.settle(place[0], self._room(place[0]))
+                places[at] = (place[0], self.tree_.row_with(place[0], word))
+        anchor, self._cursor = places
+        self._arrange(anchor)
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Another theme, or the focus came or went."""
+        super().notify_style_update()
+        self._painter.forget()
+        self._strips.clear()
+
+    def show_cursor(self, shown: bool) -> None:
+        """Show or hide the cursor."""
+        self.cursor_shown = shown
+        self.refresh()
+
+    # -- drawing ----------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row of the window."""
+        self.lines_drawn += 1
+        width, row = self._width, self._top + y
+        tree = self.tree_
+        if not tree.height:
+            return self._painter.hint(self.hint, y, width, self._page)
+        if row >= tree.height:
+            return self._painter.blank(width)
+        node, inner = place = tree.at(row)
+        on_cursor = self.cursor_shown and row == self._drawn_cursor
+        stamp: object = (node.version, node.hits_below, on_cursor)
+        span = (0, 0)
+        if inner:
+            layout = tree.layout(node, self._room(node))
+            span = layout.rows[min(inner, len(layout.rows)) - 1]
+            # Text that still grows changes its last row alone; where hits are marked, a row may change with the next.
+            stamp = (layout.text[slice(*span)], on_cursor, self.search.query and node.version)
+        known = self._strips.get(place)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        if inner:
+            strip = self._painter.text(node, layout.text, span, width, on_cursor)
+        else:
+            strip = self._painter.line(node, width, on_cursor)
+        self._strips[place] = (stamp, strip)
+        return strip

@@ -1,0 +1,227 @@
+"""What stands on a line of the trace: a shape, words and a tone for every state of a call, a wait, a notice, a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final
+
+from tui_agent.events import CacheState, Level
+from tui_agent.tui.calls import Call, Phase
+from tui_agent.tui.state import DashboardState, RunWord, Turn
+from tui_agent.tui.widgets.trace_tree import Tone
+from tui_agent.tui.words import RUN_SIGNS, duration, short_count
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One line: `name` and `status` stay whole, `subject` and `note` give way where room is short."""
+
+    mark: str = ""
+    name: str = ""
+    subject: str = ""
+    status: str = ""
+    note: str = ""
+    tone: Tone = "plain"
+
+
+RUNNING: Final = "▶"
+_ENDS: Final[dict[str, tuple[str, Tone]]] = {
+    "ok": ("✓", "ok"),
+    "error": ("✗", "error"),
+    "fallback": ("↯", "fallback"),
+    "cancelled": ("■", "waiting"),
+}
+_CACHE: Final[dict[CacheState, str]] = {
+    "miss": "", "hit": "cache", "revalidated": "revalidated", "memory": "memory",
+}  # fmt: skip
+_LEVELS: Final[dict[Level, Words]] = {
+    "info": Words("ℹ", "notice", tone="muted"),
+    "warning": Words("▲", "warning", tone="waiting"),
+    "error": Words("✗", "error", tone="error"),
+}
+_RUNS: Final[dict[RunWord, Tone]] = {
+    "completed": "ok", "partial": "waiting", "failed": "error", "cancelled": "waiting",
+}  # fmt: skip
+_PLACES: Final = ("path", "pattern")
+_ADDRESS: Final = ("owner", "repo")
+_LISTS: Final = ("entries", "files", "commits")
+_NAMES: Final = ("name", "path", "message")
+
+
+def call_words(call: Call, now: float) -> Words:
+    """A call's line, at `now` (run seconds)."""
+    subject = call_subject(call.arguments)
+    if call.outcome is None:
+        return Words(RUNNING, call.tool, subject, _progress(call, now), tone="running")
+    mark, tone = _ENDS[call.outcome]
+    parts: list[str] = [call.outcome]
+    elapsed = call.elapsed
+    if elapsed is None and call.finished_at is not None:
+        elapsed = call.finished_at - call.started_at
+    if elapsed is not None:
+        parts[0] += f" {duration(elapsed)}"
+    if call.attempts > 1:
+        parts.append(f"{call.attempts} attempts")
+    if call.cache is not None and _CACHE.get(call.cache):
+        parts.append(_CACHE[call.cache])
+    note = ""
+    if call.outcome in ("error", "fallback") and isinstance(call.result, Mapping):
+        note = str(call.result.get("error", ""))
+    return Words(mark, call.tool, subject, " · ".join(parts), note, tone)
+
+
+def _progress(call: Call, now: float) -> str:
+    wait = call.waiting(now)
+    if wait is not None and wait.until is not None:
+        left = max(1, ceil(wait.until - now))
+        if wait.kind == "limit":
+            return f"rate limit, {left} s left"
+        return f"retry {_ordinal(wait)}, in {left} s"
+    attempt = call.phases_at(now)[-1].attempt
+    return f"running, attempt {attempt}" if attempt > 1 else "running"
+
+
+def _ordinal(phase: Phase) -> str:
+    return f"{phase.attempt} of {phase.of}" if phase.of else str(phase.attempt)
+
+
+def call_subject(arguments: Mapping[str, Any]) -> str:
+    """What a call is about: its path or pattern, then what else was asked; the repository is known."""
+    if not isinstance(arguments, Mapping):
+        return str(arguments)
+    parts = [str(arguments[key]) for key in _PLACES if arguments.get(key)]
+    parts += [
+        f"{key}={value}"
+        for key, value in arguments.items()
+        if key not in _PLACES and key not in _ADDRESS and value not in (None, "")
+    ]
+    return " ".join(parts)
+
+
+def arguments_note(arguments: Mapping[str, Any]) -> str:
+    """What folded arguments show of themselves: what tells this call from others comes first."""
+    if not isinstance(arguments, Mapping):
+        return str(arguments)
+    own = sorted(arguments.items(), key=lambda item: item[0] in _ADDRESS)
+    return ", ".join(f"{key}: {value}" for key, value in own)
+
+
+def result_note(result: Mapping[str, Any]) -> str:
+    """What a folded observation shows of itself: the error, the beginning of the text, or the names in the list."""
+    if result.get("error"):
+        return str(result["error"])
+    content = result.get("content")
+    if isinstance(content, str):
+        return content[:300] or "(empty)"
+    for key in _LISTS:
+        items = result.get(key)
+        if isinstance(items, list):
+            names = [_name(item) for item in items[:40]]
+            total = result.get("total_entries", result.get("total", len(items)))
+            return f"{total} {key}: " + ", ".join(name for name in names if name)
+    return ", ".join(f"{key}: {value}" for key, value in list(result.items())[:20] if key != "ok")
+
+
+def _name(item: object) -> str:
+    if isinstance(item, Mapping):
+        return next((str(item[key]) for key in _NAMES if item.get(key)), "")
+    return str(item)
+
+
+def phase_words(phase: Phase, now: float, who: str = "") -> Words:
+    """A failed attempt, a retry that is due, or a wait for a limit; `who` names what no call's line stands above."""
+    if phase.failed:
+        status = "" if phase.status is None or str(phase.status) in phase.reason else f"{phase.status} "
+        return Words("✗", f"{who}attempt {phase.attempt} failed", f"{status}{phase.reason}", tone="error")
+    seconds = 0.0 if phase.until is None else phase.until - phase.start
+    waiting = phase.end is None and phase.until is not None and phase.until > now
+    left = max(1, ceil(phase.until - now)) if waiting and phase.until is not None else 0
+    if phase.kind == "limit":
+        name = "secondary rate limit" if phase.reason == "secondary" else "rate limit"
+        said = f"waits, {left} s left" if waiting else f"waited {duration((phase.end or phase.start) - phase.start)}"
+        if phase.end is None and not waiting:
+            said = f"waited {duration(seconds)}"
+        return Words("◷", f"{who}{name}", status=said, tone="waiting")
+    said = f"in {left} s" if waiting else f"after {duration(seconds)}"
+    return Words("↻", f"{who}attempt {_ordinal(phase)}", status=said, tone="waiting")
+
+
+def notice_words(level: Level, text: str) -> Words:
+    """A notice's line."""
+    known = _LEVELS.get(level, _LEVELS["info"])
+    return Words(known.mark, known.name, text, tone=known.tone)
+
+
+def turn_words(
+    turn: Turn, state: DashboardState, now: float, tools: Mapping[str, int], ends: Mapping[str, int]
+) -> Words:
+    """A turn's line.
+
+    Args:
+        turn: the turn.
+        state: the run that it belongs to.
+        now: run seconds.
+        tools: how often each tool was called in it.
+        ends: how many of its calls ended in which way.
+    """
+    subject = ", ".join(f"{tool} ×{count}" if count > 1 else tool for tool, count in tools.items())
+    if turn.finished_at is None and state.run.running:
+        name = f"Turn {turn.number} of {state.run.max_turns}" if state.run.max_turns else f"Turn {turn.number}"
+        return Words(RUNNING, name, subject, _turn_progress(turn, now, tools, ends), tone="running")
+    parts = [f"{count} {end}" for end, count in ends.items()]
+    if not tools and len(turn.content):
+        parts.append("report")
+    if turn.finished_at is not None:
+        parts.append(duration(turn.finished_at - turn.started_at))
+    usage = turn.usage
+    spent = usage.prompt_tokens + usage.completion_tokens if usage is not None else 0
+    note = f"{short_count(spent)} tokens" if spent else ""
+    mark, tone = _turn_end(turn, state, ends)
+    return Words(mark, f"Turn {turn.number}", subject, " · ".join(parts), note, tone)
+
+
+def _turn_end(turn: Turn, state: DashboardState, ends: Mapping[str, int]) -> tuple[str, Tone]:
+    if state.turns and turn is state.turns[-1] and state.run.outcome in ("failed", "cancelled"):
+        return RUN_SIGNS[state.run.outcome].shape, _RUNS[state.run.outcome]
+    return ("✓", "ok") if not ends or set(ends) == {"ok"} else ("!", "fallback")
+
+
+def _turn_progress(turn: Turn, now: float, tools: Mapping[str, int], ends: Mapping[str, int]) -> str:
+    made, ended = sum(tools.values()), sum(ends.values())
+    if made > ended:
+        return f"{made - ended} running" + (f", {ended} done" if ended else "")
+    model = turn.model_call
+    if model is not None and model.running:
+        return f"model: {_progress(model, now)}"
+    if made:
+        return f"{ended} done"
+    if len(turn.content):
+        return "writing"
+    return "thinking" if len(turn.reasoning) else "waits for the model"
+
+
+def snapshot_words(state: DashboardState, now: float) -> Words:
+    """The line of the one state of the code that the run sees."""
+    run = state.run
+    if run.files is None:
+        call = state.snapshot_call
+        if run.running:
+            progress = "running" if call is None else _progress(call, now)
+            return Words(RUNNING, "snapshot", run.repo, progress, tone="running")
+        return Words("✗", "snapshot", run.repo, "none", tone="error")
+    at = f"{run.ref or 'HEAD'} @ {run.commit[:7]}" if run.commit else run.ref or ""
+    status = f"{run.files:,} {'file' if run.files == 1 else 'files'}" + (" · list cut short" if run.truncated else "")
+    return Words("✓", "snapshot", at, status, "" if run.commit else "no commits", "ok")
+
+
+def end_words(state: DashboardState) -> Words:
+    """The last line: how the run ended."""
+    run = state.run
+    parts = [f"{len(state.turns)} turns" if len(state.turns) != 1 else "1 turn"]
+    parts.append(f"{run.tool_calls} calls" if run.tool_calls != 1 else "1 call")
+    if run.elapsed is not None:
+        parts.append(duration(run.elapsed))
+    mark, tone = RUN_SIGNS[run.outcome].shape, _RUNS.get(run.outcome, "plain")
+    return Words(mark, run.outcome, run.error or "", " · ".join(parts), tone=tone)
