@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.cli_options import COMMAND_HELP, build_parser
+from tui_agent.cli_streams import complain, silence, write
+from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.settings import Settings, default_config_file
 
@@ -35,10 +37,17 @@ def main(argv: Sequence[str] | None = None, *, make_session: SessionFactory | No
         argv: what was typed, the program's name left out; None for the process's own.
         make_session: builds the session, in tests another than the real one.
     """
+    redact = Redactor([])
     try:
-        return _main(sys.argv[1:] if argv is None else argv, make_session)
+        options = _parse(sys.argv[1:] if argv is None else argv)
+        if options is None:
+            return 0
+        command = _command(options)
+        settings = _settings(options)
+        redact = Redactor([settings.api_key, settings.github_token])
+        return _run(options, command, settings, redact, make_session or _session)
     except UsageError as error:
-        _complain(str(error))
+        complain(str(error), redact)
         return 2
     except KeyboardInterrupt:
         # Before a run has its own handlers.
@@ -47,16 +56,14 @@ def main(argv: Sequence[str] | None = None, *, make_session: SessionFactory | No
         if sys.flags.dev_mode:
             raise
         what = f"{type(error).__name__}: {error}"
-        _complain(f"something broke that should not ({what}); `python -X dev -m tui_agent` shows where.")
+        complain(f"something broke that should not ({what}); `python -X dev -m tui_agent` shows where.", redact)
         return 1
 
 
-def _main(argv: Sequence[str], make_session: SessionFactory | None) -> int:
-    options = _parse(argv)
-    if options is None:
-        return 0
-    command = _command(options)
-    settings = _settings(options)
+def _run(
+    options: Namespace, command: str | None, settings: Settings, redact: Redactor, make_session: SessionFactory
+) -> int:
+    """One front end for what was asked; the exit code."""
     request = _request(options, settings, command)
     mode = "json" if options.json else "print" if options.plain or not _is_terminal() else "dashboard"
     if mode != "dashboard":
@@ -64,10 +71,10 @@ def _main(argv: Sequence[str], make_session: SessionFactory | None) -> int:
     if request.repo and command is None:
         _check_address(request.repo, settings)
     output = _output(options.output)
-    session = (make_session or _session)(settings, chaos=options.chaos, demo=command == DEMO)
+    session = make_session(settings, chaos=options.chaos, demo=command == DEMO)
     if mode == "dashboard":
-        return _on_terminal(session, request, settings, output, mouse=not options.no_mouse)
-    return _headless(session, request, settings, output, as_json=mode == "json")
+        return _on_terminal(session, request, settings, redact, output, mouse=not options.no_mouse)
+    return _headless(session, request, redact, output, as_json=mode == "json")
 
 
 def _parse(argv: Sequence[str]) -> Namespace | None:
@@ -77,7 +84,8 @@ def _parse(argv: Sequence[str]) -> Namespace | None:
         options, unknown = parser.parse_known_intermixed_args(list(argv))
     except SystemExit:
         # argparse's way to end after --help and --version; complaints are raised as UsageError.
-        _flush_stdout()
+        if write(sys.stdout, "") is not None:
+            silence(sys.stdout)
         return None
     if unknown and not (options.repo and options.repo[0] in LATER):
         # Not what stands behind "=": it may be a key.
@@ -175,19 +183,23 @@ def _session(settings: Settings, **how: Any) -> SessionLike:
 
 
 def _headless(
-    session: SessionLike, request: RunRequest, settings: Settings, output: OutputFile | None, *, as_json: bool
+    session: SessionLike, request: RunRequest, redact: Redactor, output: OutputFile | None, *, as_json: bool
 ) -> int:
     import asyncio
 
     from tui_agent.cli_headless import run_json, run_printed
-    from tui_agent.redact import Redactor
 
-    redact = Redactor([settings.api_key, settings.github_token])
     return asyncio.run((run_json if as_json else run_printed)(session, request, redact, output))
 
 
 def _on_terminal(
-    session: SessionLike, request: RunRequest, settings: Settings, output: OutputFile | None, *, mouse: bool
+    session: SessionLike,
+    request: RunRequest,
+    settings: Settings,
+    redact: Redactor,
+    output: OutputFile | None,
+    *,
+    mouse: bool,
 ) -> int:
     import asyncio
 
@@ -195,9 +207,12 @@ def _on_terminal(
 
     with terminal() as is_there:
         if is_there:
-            return asyncio.run(run_dashboard(session, request, settings, output, mouse=mouse))
+            code = asyncio.run(run_dashboard(session, request, settings, output, mouse=mouse))
+            if output is not None and output.trouble:
+                complain(output.trouble, redact)
+            return code
     _require_repo(request)
-    return _headless(session, request, settings, output, as_json=False)
+    return _headless(session, request, redact, output, as_json=False)
 
 
 def _is_terminal() -> bool:
@@ -206,24 +221,6 @@ def _is_terminal() -> bool:
         return sys.stdout is not None and sys.stdout.isatty()
     except ValueError:
         return False
-
-
-def _flush_stdout() -> None:
-    """Let --help and --version reach their reader, or end quietly where there is none."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        from tui_agent.cli_headless import silence
-
-        silence(sys.stdout)
-
-
-def _complain(text: str) -> None:
-    """One sentence on stderr."""
-    from tui_agent.cli_headless import complain
-
-    complain(text)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.cli_headless import complain, quiet_logs
+from tui_agent.cli_headless import quiet_logs
 from tui_agent.cli_output import OutputFile
 from tui_agent.cli_signals import INTERRUPTED, Interrupts
 from tui_agent.events import Emit, RunFinished
-from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.settings import Settings
 
@@ -83,8 +82,6 @@ async def run_dashboard(
     quiet_logs()
     with Interrupts(lambda: app.call_later(app.action_quit), _restorer()) as interrupts:
         code = await app.run_async(mouse=mouse)
-    if output is not None and output.trouble:
-        complain(output.trouble, Redactor([settings.api_key, settings.github_token]))
     if app.return_code:
         return app.return_code
     return INTERRUPTED if interrupts.received else code or 0

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sys
 from collections.abc import Callable
-from typing import Protocol, TextIO
+from typing import Protocol
 
 from tui_agent.cli_output import OutputFile
 from tui_agent.cli_signals import INTERRUPTED, Interrupts
+from tui_agent.cli_streams import complain, reconfigure, silence, write
 from tui_agent.events import Emit, Event, RunFinished
 from tui_agent.frontends.json_lines import JsonLines
 from tui_agent.frontends.printer import Printer
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest
-from tui_agent.safe_text import one_line, visible
+from tui_agent.safe_text import visible
 
 EXIT_CODES = {"completed": 0, "partial": 0, "failed": 1, "cancelled": INTERRUPTED}
 
@@ -116,7 +116,7 @@ async def run_printed(session: RunsSession, request: RunRequest, redact: Redacto
             silence(sys.stderr)
         if ending.finished is not None and ending.finished.outcome in ("completed", "partial"):
             text = redact(visible(ending.finished.report.rstrip())) + "\n"
-            if (trouble := _write(sys.stdout, text)) is not None:
+            if (trouble := write(sys.stdout, text)) is not None:
                 return ending.say_lost("report", trouble)
         return ending.say()
 
@@ -159,50 +159,7 @@ async def _run(
         await session.aclose()
 
 
-def complain(text: str, redact: Redactor | None = None) -> None:
-    """Say one sentence on stderr, safe for a terminal; nobody may be listening."""
-    line = f"repo-agent-tui: {one_line(redact(text) if redact else text)}\n"
-    if _write(sys.stderr, line) is not None:
-        silence(sys.stderr)
-
-
-def silence(stream: TextIO | None) -> None:
-    """Point a stream that nobody reads at nothing, so that flushing it at exit says nothing either.
-
-    Source: Python's documentation, `signal`, "Note on SIGPIPE".
-    """
-    try:
-        if stream is not None:
-            nothing = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nothing, stream.fileno())
-            os.close(nothing)
-    except (OSError, ValueError):
-        # No descriptor: nothing will be flushed into it.
-        return
-
-
-def reconfigure(stream: TextIO | None, encoding: str | None = None) -> None:
-    """Let a stream take every character: what its encoding lacks is written as an escape."""
-    change = getattr(stream, "reconfigure", None)
-    if change is not None:
-        change(encoding=encoding, errors="backslashreplace")
-
-
 def quiet_logs() -> None:
     """Keep the libraries' own words off stderr, which belongs to the trace; `python -X dev` shows them."""
     if not sys.flags.dev_mode:
         logging.getLogger().addHandler(logging.NullHandler())
-
-
-def _write(stream: TextIO | None, text: str) -> OSError | None:
-    """Write and flush; what went wrong, if anything did. Where there is no stream, nothing is written."""
-    try:
-        if stream is not None:
-            stream.write(text)
-            stream.flush()
-    except OSError as error:
-        return error
-    except ValueError as error:
-        # A closed stream.
-        return BrokenPipeError(str(error))
-    return None

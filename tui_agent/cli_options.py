@@ -16,6 +16,7 @@ OTHER_VARIABLES = {
     "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "proxies, and the hosts that are asked without one",
     "SSL_CERT_FILE, SSL_CERT_DIR": "certificates to trust instead of the usual ones",
     "XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME": "where the user's folders are (Linux)",
+    "GIT_CEILING_DIRECTORIES": "folders above which no git repository is looked for",
     "NO_COLOR": "set: the dashboard does without colours",
 }
 
@@ -128,7 +129,7 @@ def _epilog(later: frozenset[str]) -> str:
         lines += _entry(name, about + (" (not in this version yet)" if name in later else ""))
     lines += [
         "",
-        "variables (flags beat the environment, that beats .env, that beats config.toml in your config folder):",
+        "variables (options beat the environment, that beats .env, that beats config.toml of the user):",
     ]
     for setting in documented():
         default = f" [{setting.default}]" if setting.default else ""

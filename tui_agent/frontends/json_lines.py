@@ -32,9 +32,11 @@ class JsonLines:
         """Write one event; once writing has failed, do nothing."""
         if self._stream is None or self.trouble is not None:
             return
+        line = self._redact(dumps(to_json(event))) + "\n"
         try:
-            self._stream.write(self._redact(dumps(to_json(event))) + "\n")
+            self._stream.write(line)
             self._stream.flush()
-        except OSError as error:
-            self.trouble = error
+        except (OSError, ValueError) as error:
+            # A closed stream is a ValueError.
+            self.trouble = error if isinstance(error, OSError) else BrokenPipeError(str(error))
             self._on_closed()
