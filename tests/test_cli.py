@@ -225,6 +225,7 @@ def test_python_m_is_the_same_program() -> None:
         (["a/b", "--engine", "best"], "--engine: invalid choice"),
         (["a/b", "-q", " "], "--question needs a value"),
         (["a/b", "--ref", ""], "--ref needs a value"),
+        (["a/b", "-q", "what\udcff"], "--question is not valid text"),
         (["a/b", "-q", "x", "--preset", "full"], "not allowed with argument"),
         (["a/b", "-p", "--json"], "not allowed with argument"),
         (["a/b", "--engine", "llm"], "--engine llm needs a key: set API_KEY"),

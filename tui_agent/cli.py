@@ -123,8 +123,13 @@ def _settings(options: Namespace) -> Settings:
 def _request(options: Namespace, settings: Settings, command: str | None) -> RunRequest:
     """What was asked, as far as it can be checked without a network."""
     for name, value in (("--question", options.question), ("--ref", options.ref)):
-        if value is not None and not value.strip():
+        if value is None:
+            continue
+        if not value.strip():
             raise UsageError(f"{name} needs a value.")
+        # How Python passes on bytes that are no text; no request could carry them.
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            raise UsageError(f"{name} is not valid text in this terminal's encoding.")
     if options.engine == "llm":
         if command == DEMO:
             raise UsageError("`demo` brings its own model; leave --engine llm out.")

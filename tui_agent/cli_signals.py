@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -40,10 +41,15 @@ class Interrupts:
             # `nohup` asks to outlive the terminal.
             if number is None or (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):
                 continue
-            self._before[number] = signal.signal(number, self._handle)
+            # Only the main thread can take signals; elsewhere whoever embeds the program does.
+            with contextlib.suppress(ValueError):
+                self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.received:
+            # The process is ending; while it waits for a thread that still reads, a Ctrl-C ends it.
+            return
         for number, handler in self._before.items():
             # None: it was set by no Python code and cannot be put back from here.
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)

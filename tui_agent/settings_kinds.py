@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 LONGEST_WAIT = 1e9
 _YES = frozenset({"1", "true", "yes", "on"})
@@ -71,6 +70,9 @@ def read_url(text: str) -> str:
     """
     if not text.isprintable() or re.search(r"[\s\\@?#]", text):
         raise ValueError("not a plain address")
+    # 10 ms that `--help` need not pay.
+    from urllib.parse import urlsplit
+
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("not an http address")
