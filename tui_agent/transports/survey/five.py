@@ -6,9 +6,9 @@ import re
 
 from tui_agent.transports.survey.facts import Facts
 from tui_agent.transports.survey.manifest_model import RUNTIME
-from tui_agent.transports.survey.markup import code
+from tui_agent.transports.survey.markup import cite, code
 from tui_agent.transports.survey.phrases import Phrases, day, percent
-from tui_agent.transports.survey.section_overview import own_manifests, size_lines
+from tui_agent.transports.survey.section_overview import base_of, own_manifests, size_lines
 
 _END = re.compile(r"(?<=[.!?])\s|(?<=[。！？])")
 
@@ -26,12 +26,16 @@ def first_sentence(text: str) -> str:
 
 def _what(facts: Facts, phrases: Phrases) -> str:
     who = code(facts.history.request.repo or "?")
-    own = facts.info.description if facts.info else ""
-    described = [manifest.description for manifest in own_manifests(facts) if manifest.description]
-    words = own or (facts.prose.text if facts.prose else "") or (described[0] if described else "")
-    if not words:
+    described = [manifest for manifest in own_manifests(facts) if manifest.description]
+    if facts.info and facts.info.description:
+        words, source = facts.info.description, phrases.say("five_source_info")
+    elif facts.prose and facts.readme_view:
+        words, source = facts.prose.text, cite(facts.readme_view.path, (facts.prose.first, facts.prose.last))
+    elif described:
+        words, source = described[0].description, code(described[0].path)
+    else:
         return phrases.say("five_what_none", who=who)
-    return phrases.say("five_what", who=who, quote=phrases.quote(first_sentence(words)))
+    return phrases.say("five_what", who=who, quote=phrases.quote(first_sentence(words)), source=source)
 
 
 def _size(facts: Facts, phrases: Phrases) -> str:
@@ -42,7 +46,7 @@ def _size(facts: Facts, phrases: Phrases) -> str:
     main = facts.languages.main() if facts.languages else None
     if main is None:
         return phrases.say("five_size_no_code", **values)
-    return phrases.say("five_size", **values, language=main[0], share=percent(main[1]))
+    return phrases.say("five_size", **values, language=main[0], share=percent(main[1]), base=base_of(facts, phrases))
 
 
 def _tech(facts: Facts, phrases: Phrases) -> str:

@@ -12,14 +12,24 @@ from tui_agent.transports.survey.languages import LANGUAGE, language_of
 from tui_agent.transports.survey.listing import Listing
 from tui_agent.transports.survey.manifest_model import Manifest
 from tui_agent.transports.survey.manifests import format_of, parse_manifest, rank
-from tui_agent.transports.survey.purposes import VENDORED, Purpose, normal_name, purpose_of_contents, purpose_of_name
+from tui_agent.transports.survey.purposes import (
+    VENDORED,
+    WEAK,
+    Purpose,
+    normal_name,
+    purpose_of_contents,
+    purpose_of_name,
+)
 
 _JVM = (".java", ".kt", ".scala", ".groovy")
 _DEEPEST = 8
-# Files whose names say that a program starts or a package opens there.
-_ENTRY_NAMES = ("__main__.py", "main.go", "main.rs", "lib.rs", "main.py", "app.py", "cli.py", "manage.py", "main.ts",
-                "index.ts", "index.tsx", "index.js", "index.mjs", "server.js", "main.js", "Program.cs", "Main.java",
-                "main.c", "main.cpp", "main.cc", "main.dart", "main.swift", "index.php", "__init__.py")  # fmt: skip
+# Files whose names say that a program starts or a package opens there, the telling ones first; those of the second list
+# only in the root, since inside a package they may be any module.
+_ENTRY_NAMES = tuple(
+    "__main__.py main.go main.rs Program.cs main.ts main.tsx index.ts index.tsx index.js index.mjs server.js server.ts"
+    " Main.java Main.kt main.c main.cpp main.cc main.dart main.swift lib.rs __init__.py".split()
+)
+_ROOT_ENTRY_NAMES = tuple("main.py app.py manage.py wsgi.py asgi.py main.js app.js index.php index.html".split())
 _NAMED_AFTER = (".rb", ".ex", ".dart", ".jl", ".lua", ".php")
 
 
@@ -102,8 +112,10 @@ def build_layout(history: History, manifests: Sequence[Manifest]) -> Layout:
 
 def _room(path: str, files: int | None, listing: Listing | None, packages: frozenset[str]) -> Room:
     purpose = purpose_of_name(path.rpartition("/")[2], packages)
-    if purpose is None and listing is not None:
-        purpose = purpose_of_contents(listing)
+    if listing is not None and (purpose is None or purpose.key in WEAK):
+        contents = purpose_of_contents(listing)
+        if purpose is None or (contents is not None and contents.is_program):
+            purpose = contents
     if listing is not None and listing.files is not None:
         files = listing.files
     return Room(path, files, purpose, listing)
@@ -208,6 +220,8 @@ def _opens(path: str, layout: Layout) -> bool:
         return False
     if name in _ENTRY_NAMES:
         return bool(folder) or name != "__init__.py"
+    if not folder and name in _ROOT_ENTRY_NAMES:
+        return True
     stem, dot, ending = name.rpartition(".")
     return (
         bool(folder)

@@ -90,13 +90,15 @@ def parse_cargo(manifest: Manifest, text: str) -> None:
     workspace = dict_of(data.get("workspace"))
     package = dict_of(data.get("package"))
     manifest.name = text_of(package.get("name"))
-    manifest.version = _inherited(package.get("version"))
+    manifest.version = text_of(package.get("version"))
+    if dict_of(package.get("version")).get("workspace") is True:
+        manifest.remark("inherited_version")
     manifest.description = text_of(package.get("description"))
     manifest.licence = text_of(package.get("license"))
     manifest.requires = [
-        (label, _inherited(package.get(key)))
+        (label, text_of(package.get(key)))
         for key, label in (("edition", "Rust edition"), ("rust-version", "Rust"))
-        if _inherited(package.get(key))
+        if text_of(package.get(key))
     ]
     for table, group in _CARGO:
         entries = dict_of(data.get(table))
@@ -112,10 +114,6 @@ def parse_cargo(manifest: Manifest, text: str) -> None:
             manifest.commands.append((name, path))
         if path:
             manifest.entry_files.append(path)
-
-
-def _inherited(value: object) -> str:
-    return "(workspace)" if dict_of(value).get("workspace") is True else text_of(value)
 
 
 def _crates(entries: Json) -> list[Dependency]:

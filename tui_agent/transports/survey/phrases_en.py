@@ -24,6 +24,7 @@ UNITS = {
 PHRASES = {
     # joints
     "comma": ", ",
+    "clause": ", ",
     "stop": " ",
     "quote": "“{text}”",
     "and_more": "and {more}",
@@ -61,7 +62,9 @@ PHRASES = {
     "size_unknown": "The tree is too large for one reply, so its files are not counted.",
     "tree_unseen": "The tree could not be listed.",
     "tree_empty": "The root holds nothing.",
-    "main_language": "{language} makes up {share} of the bytes in files whose extension names a language.",
+    "main_language": "{language} makes up {share} of the bytes in {base}.",
+    "base_all": "files whose extension names a language",
+    "base_own": "files whose extension names a language (copied and built ones left out)",
     "no_code": (
         "No file has an extension that names a programming or markup language, as far as extensions were counted."
     ),
@@ -91,7 +94,7 @@ PHRASES = {
     "build_.NET": "SDK {build}",
     "group": "{label} ({n}{source}): {list}",
     "group_none": "It declares no dependencies.",
-    "group_unconstrained": "{n} of the {total} runtime dependencies have no version constraint",
+    "group_unconstrained": "{n} of the {total} runtime dependencies have no version constraint.",
     "label_runtime": "Runtime dependencies",
     "label_dev": "Development dependencies",
     "label_test": "Test dependencies",
@@ -122,6 +125,7 @@ PHRASES = {
     "remark_odd_entries": "Entries that are no valid requirement and are left out: {n}.",
     "remark_dependencies_in_file": "Some of its dependencies are taken from another file (`file:`).",
     "remark_dynamic_version": "The version is dynamic: the build sets it.",
+    "remark_inherited_version": "Its version is the one that the workspace sets.",
     "remark_dynamic_dependencies": "The dependencies are dynamic: the build sets them.",
     "remark_includes_group": "Group {group} includes group {include}.",
     "remark_private_package": "It is marked private: not meant to be published.",
@@ -144,7 +148,7 @@ PHRASES = {
     "locks": "Lock files: {list}",
     # directories
     "h_directories": "Directories",
-    "directories_head": "| directory | files | what it is for |\n| --- | ---: | --- |",
+    "directories_head": "| directory | files | what it is for | in it |\n| --- | ---: | --- | --- |",
     "directories_note": (
         "Files are counted at every depth. A purpose is what the name says by habit, unless it tells contents."
     ),
@@ -195,10 +199,12 @@ PHRASES = {
     "purpose_packaging": "packaging",
     "purpose_named_package": "the package that bears the project's name",
     "purpose_code_in": "code, by its contents: {n} in {language}",
-    "purpose_holds_prose": "texts, by its contents: {n} of prose",
-    "purpose_holds_data": "data, by its contents: {n} of data formats",
-    "purpose_holds_media": "media, by its contents: {n} of images, sounds or fonts",
+    "purpose_holds_prose": "by its contents: {n} in text formats",
+    "purpose_holds_data": "by its contents: {n} in data formats",
+    "purpose_holds_media": "by its contents: {n} of images, sounds or fonts",
     "purpose_holds_extension": "by its contents: {n} with the extension {extension}",
+    "purpose_holds_links": "by its contents: symbolic links only",
+    "purpose_holds_submodules": "by its contents: submodules only",
     # architecture
     "h_architecture": "Architecture and layout",
     "room": "{path}: {files} with {bytes}{languages}",
@@ -208,25 +214,25 @@ PHRASES = {
     "room_largest": "Largest files: {list}",
     "sized": "{name} ({size})",
     "no_source_room": "No directory of source code was listed.",
-    "h_entries": "Where the code is entered",
+    "h_entries": "Entry points",
     "entry_command": "{path}: command {command}, as {source} says",
     "entry_named": "{path}: named in {source}",
-    "entry_by_name": "{path}: by its name",
+    "entry_by_name": "{path}: by the habit of its name",
     "entry_comment": "; it says of itself {quote} ({source})",
     "no_entries": "No listed file is named by a manifest as an entry point or bears a usual name of one.",
     # languages
     "h_languages": "Languages",
     "languages_head": "| language | files | bytes | share |\n| --- | ---: | ---: | ---: |",
-    "languages_note": "By file extension; shares are of the {bytes} in files whose extension names a language.",
+    "languages_note": "By file extension; shares are of the {bytes} in {base}.",
     "languages_more": "Languages that are not shown: {n}.",
     "languages_families": "Beside these: {list}.",
-    "family_prose": "{files} of prose ({bytes})",
+    "family_prose": "{files} in text formats ({bytes})",
     "family_data": "{files} in data formats ({bytes})",
     "family_media": "{files} of images, sounds or fonts ({bytes})",
     "left_out_dir": "Left out as copied or built: {path} ({files}, {bytes}).",
     "left_out_rare": "Rare extensions in what was left out may still be counted above.",
     "left_out_file": "Left out as generated, by its name: {path} ({bytes}).",
-    "rare": "{files} with rarer extensions are not told apart.",
+    "rare": "Files with rarer extensions, not told apart: {files}.",
     "languages_unknown": "The tree was not counted, so languages are not known.",
     # tests, CI, documents, licence
     "h_quality": "Tests, CI, documentation, licence",
@@ -271,10 +277,10 @@ PHRASES = {
     "activity_seen": "Seen: {commits}, which is the whole history from this commit back.",
     "activity_seen_of": "Seen: the latest {commits} of {total}.",
     "activity_seen_some": "Seen: the latest {commits}; there are older ones.",
-    "activity_span": "Their dates run from {first} to {last}.",
-    "activity_one_date": "It is dated {last}.",
+    "activity_span": "Those dated up to today run from {first} to {last}.",
+    "activity_one_date": "One is dated up to today: {last}.",
     "activity_head": "The newest in the history's order is {sha}, dated {date}: {quote}",
-    "activity_since": "{days} lie between the latest date and today ({today}).",
+    "activity_since": "{days} lie between the latest of these dates and today ({today}).",
     "activity_cadence": (
         "The median gap between one commit's date and the next is {gap} days; {recent} of the commits seen are "
         "dated within the last {window}."
@@ -282,7 +288,7 @@ PHRASES = {
     "activity_authors": "People: {authors}, by commits: {list}.",
     "activity_bots": "Automation, by commits: {list}.",
     "activity_nameless": "Commits without an author name: {n}.",
-    "activity_future": "Commits dated after today: {n}.",
+    "activity_future": "Commits dated after today, left out of the figures on dates: {n}.",
     "activity_undated": "Commits without a readable date: {n}.",
     "by_commits": "{name} ({n})",
     # strengths and risks
@@ -298,21 +304,21 @@ PHRASES = {
     "s_contributing": "There is a guide for contributors: {list}.",
     "s_security": "There is a security policy: {list}.",
     "s_lock": "Lock files are kept: {list}.",
-    "s_fresh": "The latest commit is dated {date}, {days} before today.",
+    "s_fresh": "The latest commit date up to today, {date}, is {days} old.",
     "s_authors": "Several people: {authors} in the commits seen.",
     "s_types": "Type checking is configured: {list}.",
-    "s_constrained": "All {n} runtime dependencies in {path} have a version constraint or a fixed source.",
+    "s_constrained": "Every runtime dependency in {path} ({n}) has a version constraint or a fixed source.",
     "r_licence": "No licence: there is no licence file in the root, and no manifest that was read declares one.",
     "r_licence_file": "No licence file in the root, although {list} declares one.",
     "r_licence_odd": "The licence file {path} was not recognised as a well-known licence: read it.",
     "r_archived": "The repository is archived: it takes no more changes.",
     "r_sole": "One author: every commit seen that is not a bot's ({n}) is by {name}.",
-    "r_stale": "Stale: the latest commit date, {date}, is {days} before today.",
+    "r_stale": "Stale: the latest commit date up to today, {date}, is {days} old.",
     "r_tests": "No tests were found by name.",
     "r_ci": "No CI was found.",
     "r_readme": "There is no README in the root.",
     "r_readme_empty": "The README {path} is empty.",
-    "r_huge": "Huge files: {list}.",
+    "r_huge": "Among the largest files, those of {bytes} and more: {list}.",
     "r_vendored": "Copied or built files are kept in the repository: {list}.",
     "r_env": "A file with the name of local secrets is in the root: {list}.",
     "r_unconstrained": "{n} of {total} runtime dependencies in {path} have no version constraint.",
@@ -332,15 +338,13 @@ PHRASES = {
     "failed_trouble": "Could not be read, because the service failed: {list}.",
     "failed_error": "Answered with an error: {call} – {error}",
     "failed_lost": "Without a usable answer: {list}.",
-    "sources_rest": "Everything else in the tree was not looked into.",
+    "sources_rest": "Of everything else in the tree, at most names and sizes are known.",
     "unasked": "When the report was due, the survey still had {calls} to make.",
     # five sentences
-    "five_what": "{who} describes itself with {quote}.",
+    "five_what": "{who} describes itself with {quote} ({source}).",
     "five_what_none": "Nothing that was read says in a sentence what {who} is.",
-    "five_size": (
-        "Its tree has {files} with {bytes}, and {language} makes up {share} of the bytes in files whose extension "
-        "names a language."
-    ),
+    "five_source_info": "the repository's own description",
+    "five_size": "Its tree has {files} with {bytes}, and {language} makes up {share} of the bytes in {base}.",
     "five_size_no_code": (
         "Its tree has {files} with {bytes}, and no counted extension names a programming or markup language."
     ),
@@ -352,8 +356,8 @@ PHRASES = {
     ),
     "five_nothing": "nothing",
     "five_activity": (
-        "{seen} were seen, dated from {first} to {last}, by {authors}, and the latest date is {days} before today "
-        "({today})."
+        "{seen} were seen by {authors}, those dated up to today from {first} to {last}, and the latest of these "
+        "dates is {days} old (today is {today})."
     ),
     "five_activity_undated": "{seen} were seen, none with a readable date that has come.",
     "word_tests": "tests",
@@ -382,7 +386,8 @@ PHRASES = {
         "further down: {calls}."
     ),
     "because_entries": (
-        "Rule “entries”: the directories on the way are listed, so I read the files where the code is entered: {calls}."
+        "Rule “entries”: the directories on the way are listed, so I read the files that are named or known as "
+        "entry points: {calls}."
     ),
     "because_again": "Rule “again”: the service failed for {calls} a turn ago; I ask once more.",
     "because_last_try": (

@@ -164,19 +164,26 @@ def first_line(text: str) -> Passage | None:
 _PYTHON_DOC = re.compile(r"(?:\s|#[^\n]*\n)*[rRuU]?(\"\"\"|''')(?P<text>.*?)\1", re.DOTALL)
 _BLOCK_COMMENT = re.compile(r"(?:\s|#![^\n]*\n|<\?php)*/\*+!?(?P<text>.*?)\*/", re.DOTALL)
 _LINE_COMMENTS = re.compile(r"(?:\s|#![^\n]*\n)*(?P<text>(?://[/!]?[^\n]*\n)+)")
+_HASH_COMMENTS = re.compile(
+    r"(?:\s|#![^\n]*\n|#[^\n]*(?:coding|frozen_string_literal)[^\n]*\n)*(?P<text>(?:#[^\n]*\n)+)"
+)
 _LEGAL = re.compile(r"copyright|licen[cs]e|spdx|all rights reserved|@file\b|eslint|generated", re.IGNORECASE)
+
+_COMMENTS = {
+    **dict.fromkeys((".py", ".pyi"), (_PYTHON_DOC,)),
+    **dict.fromkeys((".rb", ".ex", ".exs", ".jl", ".sh", ".pl", ".r", ""), (_HASH_COMMENTS,)),
+}
 
 
 def opening_comment(path: str, text: str) -> Passage | None:
     """What a source file says of itself first: its docstring or comment; None for legal notices or where none is."""
     suffix = PurePosixPath(path).suffix.lower()
     head = text[:6000]
-    patterns = [_PYTHON_DOC] if suffix in (".py", ".pyi") else [_BLOCK_COMMENT, _LINE_COMMENTS]
-    for pattern in patterns:
+    for pattern in _COMMENTS.get(suffix, (_BLOCK_COMMENT, _LINE_COMMENTS)):
         match = pattern.match(head)
         if not match:
             continue
-        lines = [re.sub(r"^\s*(?://[/!]?|\*+)?\s?", "", line).strip() for line in match["text"].split("\n")]
+        lines = [re.sub(r"^\s*(?://[/!]?|\*+|#+)?\s?", "", line).strip() for line in match["text"].split("\n")]
         paragraph: list[str] = []
         first = 0
         for offset, line in enumerate(lines):

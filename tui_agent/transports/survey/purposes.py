@@ -55,6 +55,9 @@ _NAMES: dict[str, str] = {
     "packaging": "packaging debian rpm snap flatpak",
 }
 _PURPOSE = {name: purpose for purpose, names in _NAMES.items() for name in names.split()}
+# Names that say so little that mainly code inside says more.
+WEAK = frozenset({"assets", "data", "config", "database", "types", "styles", "locales", "templates"})
+_OF_PAGES = frozenset({"HTML", "CSS", "SCSS", "Sass", "Less", "JavaScript", "Jinja"})
 VENDORED = frozenset(_NAMES["vendored"].split())
 _SOURCES = frozenset(
     {"source", "app", "commands", "internal", "packages", "apps", "server", "client", "include", "plugins"}
@@ -72,6 +75,11 @@ class Purpose:
     role: Role
     by_name: bool
     values: Mapping[str, str | int]
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the contents are mainly code, other than what pages are made of."""
+        return self.key == "code_in" and self.values["language"] not in _OF_PAGES
 
 
 def purpose_of_name(name: str, packages: frozenset[str] = frozenset()) -> Purpose | None:
@@ -96,6 +104,10 @@ def purpose_of_contents(listing: Listing) -> Purpose | None:
     """What a directory holds most of; None where no kind of file makes up half of it."""
     counted = {key: share for key, share in listing.by_extension.items() if key != OTHER_BUCKET}
     total = listing.files or 0
+    kinds = {entry.kind for entry in listing.entries}
+    if not total and len(kinds) == 1 and listing.complete:
+        only = {"symlink": "holds_links", "submodule": "holds_submodules"}.get(kinds.pop())
+        return Purpose(only, "other", False, {}) if only else None
     if not total or not counted:
         return None
     languages = by_language(listing.by_extension)

@@ -12,6 +12,7 @@ from tui_agent.transports.survey.phrases import Phrases, percent
 _SHOWN_ROOMS = 40
 _SHOWN_SOURCES = 12
 _SHOWN_ENTRIES = 8
+_SHOWN_NAMES = 4
 
 
 def directories(facts: Facts, phrases: Phrases) -> list[str]:
@@ -48,7 +49,19 @@ def _list(lines: list[str]) -> str:
 
 def _row(room: Room, phrases: Phrases) -> str:
     files = "" if room.files is None else f"{room.files:,}"
-    return f"| {cell(code(room.path + '/'))} | {files} | {cell(purpose(room, phrases))} |"
+    inside = _inside(room.listing, phrases) if room.listing else ""
+    return f"| {cell(code(room.path + '/'))} | {files} | {cell(purpose(room, phrases))} | {cell(inside)} |"
+
+
+def _inside(listing: Listing, phrases: Phrases) -> str:
+    """The first names in a directory, those of its directories in front."""
+    dirs = [f"{entry.name}/" for entry in listing.of_kind("dir")]
+    names = dirs + [entry.name for entry in listing.entries if entry.kind != "dir"]
+    shown = [code(name, 40) for name in names[:_SHOWN_NAMES]]
+    rest = listing.total - len(shown)
+    if rest > 0:
+        shown.append(phrases.say("and_more", more=phrases.count(rest, "more")))
+    return phrases.join(shown)
 
 
 def purpose(room: Room, phrases: Phrases) -> str:

@@ -58,10 +58,17 @@ def size_lines(facts: Facts, phrases: Phrases) -> list[str]:
     lines = [phrases.say("size", files=files, bytes=size)]
     main = facts.languages.main() if facts.languages else None
     if main:
-        lines.append(phrases.say("main_language", language=main[0], share=percent(main[1])))
+        share, base = percent(main[1]), base_of(facts, phrases)
+        lines.append(phrases.say("main_language", language=main[0], share=share, base=base))
     else:
         lines.append(phrases.say("no_code"))
     return lines
+
+
+def base_of(facts: Facts, phrases: Phrases) -> str:
+    """What shares of languages are shares of."""
+    found = facts.languages
+    return phrases.say("base_own" if found and (found.left_out_dirs or found.left_out_files) else "base_all")
 
 
 def _about(info: Info | None, phrases: Phrases) -> list[str]:

@@ -8,6 +8,7 @@ from tui_agent.transports.survey.listing import Share
 from tui_agent.transports.survey.manifests_yaml import Workflow
 from tui_agent.transports.survey.markup import cell, cite, code
 from tui_agent.transports.survey.phrases import Phrases, day, percent
+from tui_agent.transports.survey.section_overview import base_of
 
 _SHOWN_LANGUAGES = 12
 RECENT_DAYS = 90
@@ -26,7 +27,9 @@ def languages(facts: Facts, phrases: Phrases) -> list[str]:
             for name, share in list(found.shares.items())[:_SHOWN_LANGUAGES]
         ]
         blocks.append("\n".join([phrases.say("languages_head"), *rows]))
-        lines.append(phrases.say("languages_note", bytes=phrases.count(found.total, "byte")))
+        lines.append(
+            phrases.say("languages_note", bytes=phrases.count(found.total, "byte"), base=base_of(facts, phrases))
+        )
     else:
         lines.append(phrases.say("no_code"))
     if len(found.shares) > _SHOWN_LANGUAGES:

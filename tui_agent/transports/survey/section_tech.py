@@ -51,7 +51,7 @@ def manifest_lines(manifest: Manifest, phrases: Phrases) -> list[str]:
     if manifest.licence:
         first.append(phrases.say("declared_licence", licence=code(manifest.licence)))
     if first:
-        lines.append(phrases.join(first))
+        lines.append(phrases.table["clause"].join(first))
     if manifest.requires:
         shown = [
             f"{name} {code(want)}" if _plain(name) else f"{code(name)} {code(want)}" for name, want in manifest.requires
@@ -92,7 +92,7 @@ def _group_lines(manifest: Manifest, phrases: Phrases) -> list[str]:
     lines = []
     for group, dependencies in list(manifest.groups.items())[:_SHOWN_GROUPS]:
         source = manifest.spans.get(group)
-        where = phrases.table["comma"] + cite(manifest.path, source) if source else ""
+        where = phrases.table["clause"] + cite(manifest.path, source) if source else ""
         listed = phrases.codes((dependency.written for dependency in dependencies), most)
         label = _label(group, phrases)
         lines.append(phrases.say("group", label=label, n=f"{len(dependencies):,}", source=where, list=listed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_agent.transports.survey.activity import FRESH_DAYS, STALE_DAYS
-from tui_agent.transports.survey.facts import Facts
+from tui_agent.transports.survey.facts import HUGE_BYTES, Facts
 from tui_agent.transports.survey.manifest_model import RUNTIME, Manifest
 from tui_agent.transports.survey.markup import code
 from tui_agent.transports.survey.phrases import Phrases, day
@@ -117,7 +117,7 @@ def _tree_risks(facts: Facts, phrases: Phrases) -> list[str]:
     lines = []
     if facts.huge:
         huge = [phrases.say("sized", name=code(path), size=phrases.count(size, "byte")) for path, size in facts.huge]
-        lines.append(phrases.say("r_huge", list=phrases.join(huge)))
+        lines.append(phrases.say("r_huge", bytes=phrases.count(HUGE_BYTES, "byte"), list=phrases.join(huge)))
     kept = [room for room in facts.layout.rooms if room.role in ("vendored", "generated") and room.files]
     if kept:
         shown = [
