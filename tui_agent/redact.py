@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+REDACTED = "[secret]"
 
 
 class Redactor:
@@ -13,10 +18,28 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str | None]) -> None:
-        self._secrets = sorted({s for s in secrets if s and len(s) >= 6}, key=len, reverse=True)
+        forms = {form for secret in secrets if secret for form in _forms(secret) if len(form) >= 6}
+        self._secrets = sorted(forms, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
         """The text with each secret replaced by `[secret]`."""
         for secret in self._secrets:
-            text = text.replace(secret, "[secret]")
+            if secret in text:
+                text = text.replace(secret, REDACTED)
         return text
+
+    def deep(self, value: Any) -> Any:
+        """A JSON value with each secret replaced in all of its strings, names of fields included."""
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, dict):
+            return {self(name): self.deep(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self.deep(item) for item in value]
+        return value
+
+
+def _forms(secret: str) -> set[str]:
+    """The secret as it stands in a text: plain, in a URL, in JSON, in Python's words for an error."""
+    plain = secret.strip()
+    return {secret, plain, quote(plain, safe=""), json.dumps(plain)[1:-1], repr(plain)[1:-1]}

@@ -11,12 +11,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote
 
 import httpx
 
-from tui_agent.events import CacheState
-from tui_agent.github.errors import GitHubError, meaning
+from tui_agent.github.body import ACCEPT_ENCODING, read_body
+from tui_agent.github.errors import GitHubError, refused
 from tui_agent.github.limits import quota, refusal
 from tui_agent.redact import Redactor
 from tui_agent.resilience.call import Call
@@ -37,8 +37,10 @@ MAX_REPLY = 16 * 1024 * 1024
 """Bytes that are read of a reply, after decompression."""
 MAX_HOPS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_ABOUT_CONTENT = frozenset({409, 422})
+"""Refusals that come from the right place: an empty repository, an unknown ref."""
 _IN_A_THREAD = 256 * 1024
-"""Bytes of JSON from which on parsing would be felt on the screen."""
+"""Bytes of a reply from which on making it out would be felt on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +50,17 @@ class Reply:
     Args:
         headers: case-insensitive.
         body: decompressed.
-        cache: where it came from.
-        moved: the path that the request was redirected to, or None.
     """
 
     headers: Mapping[str, str]
     body: bytes
-    cache: CacheState = "miss"
-    moved: str | None = None
 
-    async def json(self) -> Any:
+    def json(self) -> Any:
         """The body as JSON.
 
         Raises:
             ValueError: it is none.
         """
-        if len(self.body) > _IN_A_THREAD:
-            return await asyncio.to_thread(json.loads, self.body)
         return json.loads(self.body)
 
 
@@ -132,8 +128,9 @@ class GitHubClient:
         Args:
             call: whose request it is.
             path: made by `route`.
-            read: takes the reply and its JSON (None where `accept` is not JSON); a ValueError,
-                KeyError, TypeError or AttributeError of its own means that the reply has the wrong shape.
+            read: takes the reply and its JSON (None where `accept` is not JSON); what it trips over (a missing
+                key, another type, a number out of bounds) means that the reply has the wrong shape. It may run
+                in a thread.
             params: the query.
             accept: the media type.
 
@@ -144,89 +141,109 @@ class GitHubClient:
 
         async def attempt() -> T:
             reply = await self._once(call, path, params, accept)
+
+            def make_out() -> T:
+                return read(reply, reply.json() if accept == JSON else None)
+
             try:
-                return read(reply, await reply.json() if accept == JSON else None)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                return await asyncio.to_thread(make_out) if len(reply.body) > _IN_A_THREAD else make_out()
+            except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
                 raise Trouble("the reply does not have the form that GitHub documents") from error
 
         pipeline = Pipeline(self._retry, self._breakers[call.name], self._gate, self._timeout)
         return await pipeline.run(call, attempt)
 
+    def has_moved(self, owner: str, name: str) -> bool:
+        """Whether the repository has been redirected to another place in this run."""
+        return route("repos", owner, name) in self._moved
+
     async def _once(self, call: Call, path: str, params: Mapping[str, str | int] | None, accept: str) -> Reply:
         repository, rest = _split(path)
-        path = self._moved.get(repository, repository) + rest
-        url = str(httpx.URL(self._api_url + path, params=params)) if params else self._api_url + path
+        url = self._url(self._moved.get(repository, repository) + rest, params)
         seen = {url}
-        moved: str | None = None
-        for _ in range(MAX_HOPS + 1):
-            status, headers, body, cache = await self._send(call, url, accept)
+        while True:
+            status, headers, body = await self._send(call, url, accept)
             if status not in _REDIRECTS:
-                self._judge(status, headers, body)
-                if moved is not None and moved.endswith(rest):
-                    self._moved[repository] = moved.removesuffix(rest)
-                return Reply(headers, body, cache, moved)
+                break
             url = self._target(url, headers, body, status)
             if url in seen:
                 raise GitHubError(status, "GitHub redirects this request in a circle; it cannot be answered.")
+            if len(seen) > MAX_HOPS:
+                raise GitHubError(status, f"GitHub redirects this request more than {MAX_HOPS} times; it was given up.")
             seen.add(url)
-            moved = urlsplit(url).path.removeprefix(urlsplit(self._api_url).path)
-        raise GitHubError(status, f"GitHub redirects this request more than {MAX_HOPS} times; it was given up.")
+            self._gate.check()
+        if len(seen) > 1 and (status < 300 or status in _ABOUT_CONTENT):
+            self._remember(repository, rest, url)
+        self._judge(status, headers, body)
+        return Reply(headers, body)
 
-    async def _send(self, call: Call, url: str, accept: str) -> tuple[int, httpx.Headers, bytes, CacheState]:
-        headers = {"Accept": accept, "X-GitHub-Api-Version": API_VERSION, "User-Agent": USER_AGENT}
+    def _url(self, path: str, params: Mapping[str, str | int] | None = None) -> httpx.URL:
+        try:
+            return httpx.URL(self._api_url + path, params=params) if params else httpx.URL(self._api_url + path)
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise GitHubError(400, "This makes no valid address.") from error
+
+    async def _send(self, call: Call, url: httpx.URL, accept: str) -> tuple[int, httpx.Headers, bytes]:
+        headers = {
+            "Accept": accept,
+            "Accept-Encoding": ACCEPT_ENCODING,
+            "X-GitHub-Api-Version": API_VERSION,
+            "User-Agent": USER_AGENT,
+        }
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
+        request = self._http.build_request("GET", url, headers=headers, extensions={"call_name": call.name})
         self.requests += 1
         try:
-            request = self._http.build_request("GET", url, headers=headers, extensions={"call_name": call.name})
             response = await self._http.send(request, stream=True, follow_redirects=False)
             try:
-                body = bytearray()
-                async for chunk in response.aiter_bytes():
-                    body += chunk
-                    if len(body) > MAX_REPLY:
-                        raise GitHubError(413, f"The reply is larger than {MAX_REPLY // 2**20} MB; it was not read.")
+                known = quota(response.headers)
+                if known is not None:
+                    self._gate.observe(call, known)
+                body = await read_body(response, MAX_REPLY)
             finally:
                 await response.aclose()
         except httpx.TimeoutException as error:
             raise Trouble(f"timed out ({_phase(error)})") from error
-        except httpx.DecodingError as error:
-            raise Trouble("the body is garbled (its compression is broken)") from error
-        except httpx.HTTPError as error:
-            raise Trouble(self._say(f"connection failed: {error or type(error).__name__}")) from error
-        except httpx.InvalidURL as error:
-            raise GitHubError(400, "This makes no valid address.") from error
-        known = quota(response.headers)
-        if known is not None:
-            self._gate.observe(call, known)
-        return response.status_code, response.headers, bytes(body), "miss"
+        except (httpx.HTTPError, OSError) as error:
+            raise Trouble(self._say(f"connection failed: {str(error) or type(error).__name__}")) from error
+        return response.status_code, response.headers, body
 
-    def _target(self, url: str, headers: httpx.Headers, body: bytes, status: int) -> str:
-        location = headers.get("location") or _field(body, "url")
-        target = urljoin(url, location) if location else ""
-        if not location or _origin(target) != _origin(self._api_url):
-            raise GitHubError(
-                status, "GitHub redirects this request to nowhere or to another host; it was not followed."
-            )
+    def _target(self, url: httpx.URL, headers: httpx.Headers, body: bytes, status: int) -> httpx.URL:
+        """Where a redirect leads: on the same host only, since the token goes along."""
+        location = headers.get("location") or _text(_object(body), "url")
+        try:
+            # the parser that decides is the one that sends
+            target = url.join(location).copy_with(fragment=None) if location else None
+        except (httpx.InvalidURL, UnicodeError):
+            target = None
+        if target is None:
+            raise GitHubError(status, "GitHub redirects this request to nowhere; it cannot be answered.")
+        api = httpx.URL(self._api_url)
+        if (target.scheme, target.host, target.port) != (api.scheme, api.host, api.port) or target.userinfo:
+            where = one_line(f"{target.scheme}://{target.host}{f':{target.port}' if target.port else ''}", 100)
+            raise GitHubError(status, f"GitHub redirects this request to another host ({where}); it is not followed.")
         return target
+
+    def _remember(self, repository: str, rest: str, url: httpx.URL) -> None:
+        """Later requests of the repository go straight to its new place."""
+        place = url.raw_path.partition(b"?")[0].decode("ascii")
+        base = httpx.URL(self._api_url).raw_path.decode("ascii").rstrip("/")
+        if place.startswith(base + "/") and place.endswith(rest):
+            self._moved[repository] = place[len(base) : len(place) - len(rest)]
 
     def _judge(self, status: int, headers: httpx.Headers, body: bytes) -> None:
         if 200 <= status < 300:
             return
-        message = self._say(_field(body, "message"))
-        limit = refusal(status, headers, message, _field(body, "documentation_url"), self._clock.time())
+        said = _object(body)
+        message = self._say(_text(said, "message"))
+        limit = refusal(status, headers, message, _text(said, "documentation_url"), self._clock.time())
         if limit is not None:
             raise limit
         if 400 <= status < 500:
-            block = _object(body).get("block")
-            block = block if isinstance(block, dict) else {}
-            sentence = meaning(
-                status,
-                message,
-                reason=self._say(str(block.get("reason") or "")),
-                notice=self._say(str(block.get("html_url") or "")),
-            )
-            raise GitHubError(status, sentence)
+            block = said.get("block")
+            reason, notice = (_text(block, "reason"), _text(block, "html_url")) if isinstance(block, dict) else ("", "")
+            raise refused(status, message, reason=self._say(reason), notice=self._say(notice))
         raise Trouble(f"HTTP {status}{': ' + message if message else ''}", status)
 
     def _say(self, text: str) -> str:
@@ -254,15 +271,6 @@ def _object(body: bytes) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _field(body: bytes, name: str) -> str:
-    value = _object(body).get(name)
+def _text(data: dict[str, Any], name: str) -> str:
+    value = data.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    try:
-        parts = urlsplit(url)
-        default = {"https": 443, "http": 80}.get(parts.scheme)
-        return parts.scheme, parts.hostname, parts.port or default
-    except ValueError:
-        return "", None, None

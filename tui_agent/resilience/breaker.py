@@ -15,7 +15,7 @@ from typing import TypeVar
 from tui_agent.events import BreakerCause, BreakerChanged, BreakerState, Emit
 from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import Clock
-from tui_agent.resilience.outcome import Answered, BreakerOpen, LimitTooFar, RateLimited, Trouble
+from tui_agent.resilience.outcome import Answered, BreakerOpen, Trouble
 
 T = TypeVar("T")
 
@@ -49,31 +49,30 @@ class Breaker:
             return None
         return max(0.0, self._probe_at - self._clock.monotonic())
 
-    async def run(self, call: Call, step: Callable[[], Awaitable[T]]) -> T:
+    async def run(self, call: Call, step: Callable[[Admission], Awaitable[T]]) -> T:
         """The step's result, if the breaker lets it pass.
+
+        Args:
+            call: whose step it is.
+            step: is handed its admission, which it renews when it comes to send after a wait.
 
         Raises:
             BreakerOpen: it does not; nothing was sent.
         """
-        era = self._admit(call)
+        admission = Admission(self, call.emit, self._admit(call.emit))
         try:
-            result = await step()
+            result = await step(admission)
         except Trouble:
-            self._failed(era, call.emit)
+            self._failed(admission.era, call.emit)
             raise
-        except (Answered, RateLimited):
-            self._answered(era, call.emit)
-            raise
-        except LimitTooFar as limit:
-            if limit.refused:
-                self._answered(era, call.emit)
-            else:
-                self._given_back(era, call.emit)
+        except Answered:
+            admission.answered()
             raise
         except BaseException:
-            self._given_back(era, call.emit)
+            # cancelled, or never sent
+            self._given_back(admission.era, call.emit)
             raise
-        self._succeeded(era, call.emit)
+        self._succeeded(admission.era, call.emit)
         return result
 
     def close(self, emit: Emit) -> None:
@@ -90,11 +89,11 @@ class Breaker:
             self.isolated = True
             self._change("open", "user", emit)
 
-    def _admit(self, call: Call) -> int:
+    def _admit(self, emit: Emit) -> int:
+        """The era that a call is let into."""
         if self.state == "open" and self.retry_in == 0.0:
-            self._change("half_open", "probe", call.emit)
-            return self._era
-        if self.state != "closed":
+            self._change("half_open", "probe", emit)
+        elif self.state != "closed":
             raise BreakerOpen(self._refusal(), self.retry_in)
         return self._era
 
@@ -154,3 +153,31 @@ class Breaker:
                 cause=cause,
             )
         )
+
+
+class Admission:
+    """One call's leave to ask the service.
+
+    Args:
+        breaker: who gave it.
+        emit: where what follows from it is told.
+        era: the breaker's era that it is good for.
+    """
+
+    def __init__(self, breaker: Breaker, emit: Emit, era: int) -> None:
+        self.era = era
+        self._breaker = breaker
+        self._emit = emit
+
+    def renew(self) -> None:
+        """Ask again where the breaker has changed since: to be called right before sending.
+
+        Raises:
+            BreakerOpen: it lets no call pass any more.
+        """
+        if self.era != self._breaker._era:
+            self.era = self._breaker._admit(self._emit)
+
+    def answered(self) -> None:
+        """The service said something below 500: proof of life for a probe, else it counts neither way."""
+        self._breaker._answered(self.era, self._emit)

@@ -62,14 +62,4 @@ class BreakerOpen(Unavailable):
 
 
 class LimitTooFar(Unavailable):
-    """The rate limit ends later than this call may wait.
-
-    Args:
-        reason: one sentence.
-        retry_in: seconds until the limit ends.
-        refused: whether the service itself refused this call (and so is alive), or nothing was sent.
-    """
-
-    def __init__(self, reason: str, retry_in: float | None = None, *, refused: bool = False) -> None:
-        super().__init__(reason, retry_in)
-        self.refused = refused
+    """The rate limit ends later than this call may wait; `retry_in` is the seconds until then."""

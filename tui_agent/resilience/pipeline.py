@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tui_agent.events import Emit
-from tui_agent.resilience.breaker import Breaker
+from tui_agent.resilience.breaker import Admission, Breaker
 from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import Clock
-from tui_agent.resilience.outcome import Trouble
+from tui_agent.resilience.outcome import RateLimited, Trouble
 from tui_agent.resilience.rate_limit import RateLimitGate
 from tui_agent.resilience.retry import Retry
 
@@ -57,13 +57,23 @@ class Pipeline:
                 limit = "" if self.timeout is None else f" within {self.timeout:g} s"
                 raise Trouble(f"no whole answer{limit}") from error
 
-        async def gated() -> T:
-            return await self.gate.run(call, timed)
+        async def gated(admission: Admission) -> T:
+            async def admitted() -> T:
+                # While it waited at the gate the breaker may have opened.
+                admission.renew()
+                try:
+                    return await timed()
+                except RateLimited:
+                    # A probe is proved by the refusal itself, before the wait.
+                    admission.answered()
+                    raise
 
-        async def broken() -> T:
+            return await self.gate.run(call, admitted)
+
+        async def guarded() -> T:
             return await self.breaker.run(call, gated)
 
-        return await self.retry.run(call, broken, lambda: self.breaker.state == "closed")
+        return await self.retry.run(call, guarded, lambda: self.breaker.state == "closed")
 
 
 class Breakers:

@@ -17,12 +17,16 @@ from typing import TypeVar
 from tui_agent.events import LimitKind, Quota, RateLimitWait
 from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import Clock
-from tui_agent.resilience.outcome import LimitTooFar, RateLimited
+from tui_agent.resilience.outcome import Answered, LimitTooFar, RateLimited
 
 T = TypeVar("T")
 
 MAX_REFUSALS = 5
 """A call that was refused this often gives up, however short each wait was."""
+CLOCK_SKEW = 1.0
+"""Seconds that a reset is waited past, since the service's clock is not ours."""
+_SAME_WINDOW = 10.0
+"""Seconds by which one window's reset may differ from reply to reply: the servers behind one address disagree."""
 
 
 class RateLimitGate:
@@ -42,11 +46,12 @@ class RateLimitGate:
         self._pause = pause
         self._until = 0.0
         self._kind: LimitKind = "primary"
+        self._quotas: dict[str, Quota] = {}
+        # What was sent before a refusal came says nothing about the time after it.
         self._refusals_in_a_row = 0
-        self._remaining: int | None = None
-        self._reset = 0.0
+        self._series = 0
         self._under_way = 0
-        self._waiting_for_room: set[asyncio.Future[None]] = set()
+        self._waiting_for_room: dict[asyncio.Future[None], None] = {}
 
     async def run(self, call: Call, step: Callable[[], Awaitable[T]]) -> T:
         """The step's result, once the limit lets it pass.
@@ -56,104 +61,124 @@ class RateLimitGate:
         """
         while True:
             await self._enter(call)
+            series = self._series
             try:
                 result = await step()
             except RateLimited as refusal:
-                self._refused(call, refusal)
+                self._refused(call, refusal, is_news=series == self._series)
+            except Answered:
+                self._admitted(series)
+                raise
             else:
-                self._refusals_in_a_row = 0
+                self._admitted(series)
                 return result
             finally:
                 self._leave()
 
-    def observe(self, call: Call, quota: Quota) -> None:
-        """Take in what a reply said of the limit, and tell it.
+    def check(self) -> None:
+        """To be called between two requests of one step (redirects).
 
-        Replies can arrive out of order: within one window `remaining` only falls.
+        Raises:
+            RateLimited: the first has used the limit up; the step begins again when there is a new one.
         """
-        same_window = self._remaining is not None and quota.reset == self._reset
-        if same_window and self._remaining is not None and quota.remaining > self._remaining:
-            return
-        if quota.reset < self._reset:
-            return
-        self._remaining, self._reset = quota.remaining, float(quota.reset)
+        if self._until > self._clock.time():
+            raise RateLimited(self._kind, self._until, "the limit was used up on the way")
+
+    def observe(self, call: Call, quota: Quota) -> None:
+        """Take in what a reply said of a limit, and tell it.
+
+        Replies can arrive out of order: within one window `remaining` only falls, and a window that
+        is over is not news once the next one is known.
+        """
+        known = self._quotas.get(quota.resource)
+        if known is not None:
+            if abs(quota.reset - known.reset) <= _SAME_WINDOW:
+                if quota.remaining > known.remaining:
+                    return
+            elif quota.reset < known.reset and quota.reset <= self._clock.time():
+                return
+        self._quotas[quota.resource] = quota
         if quota.remaining <= 0:
-            self._close("primary", quota.reset + 1.0)
+            self._close("primary", quota.reset + CLOCK_SKEW)
         call.emit(quota)
 
-    def _refused(self, call: Call, refusal: RateLimited) -> None:
+    def _admitted(self, series: int) -> None:
+        if series == self._series:
+            self._refusals_in_a_row = 0
+
+    def _refused(self, call: Call, refusal: RateLimited, *, is_news: bool) -> None:
         call.refusals += 1
-        was_open = self._until <= self._clock.time()
-        if was_open:
+        now = self._clock.time()
+        if is_news:
             self._refusals_in_a_row += 1
-        if refusal.until is not None:
-            # one second for the clocks' difference
-            until = max(refusal.until, self._clock.time()) + (1.0 if refusal.kind == "primary" else 0.0)
-        elif was_open:
-            until = self._clock.time() + self._pause * 2.0 ** min(self._refusals_in_a_row - 1, 20)
-        else:
-            until = self._until
-        self._close(refusal.kind, until)
+            self._series += 1
+        if refusal.until is not None and (refusal.until > now or not is_news):
+            self._close(refusal.kind, refusal.until)
+        elif is_news:
+            self._close(refusal.kind, now + self._pause_after(refusal))
         if call.refusals >= MAX_REFUSALS:
-            raise self._too_far(call, "it refused this call again and again") from refusal
+            raise self._too_far("it refused this call again and again") from refusal
+
+    def _pause_after(self, refusal: RateLimited) -> float:
+        """Seconds to wait where the refusal names no time to come."""
+        if refusal.until is None:
+            return self._pause * 2.0 ** min(self._refusals_in_a_row - 1, 20)
+        # It said "at once": so be it the first time.
+        return 0.0 if self._refusals_in_a_row == 1 else 2.0 ** min(self._refusals_in_a_row - 2, 20)
 
     def _close(self, kind: LimitKind, until: float) -> None:
         if until > self._until:
             self._until, self._kind = until, kind
 
     async def _enter(self, call: Call) -> None:
+        told = 0.0
         while True:
-            seconds = self._until - self._clock.time()
+            until = self._until
+            seconds = until - self._clock.time()
             if seconds > 0:
-                await self._wait(call, seconds)
+                await self._wait(call, seconds, tell=until != told)
+                told = until
             elif self._under_way >= self._width():
                 await self._room()
             else:
                 self._under_way += 1
                 return
 
-    async def _wait(self, call: Call, seconds: float) -> None:
+    async def _wait(self, call: Call, seconds: float, *, tell: bool) -> None:
         if call.waited + seconds > self._max_wait:
-            raise self._too_far(call, f"a call may wait {self._max_wait:.0f} s")
-        call.emit(
-            RateLimitWait(call_id=call.call_id, name=call.name, kind=self._kind, seconds=seconds, until=self._until)
-        )
+            raise self._too_far(f"a call may wait {self._max_wait:.0f} s")
+        if tell:
+            call.emit(
+                RateLimitWait(call_id=call.call_id, name=call.name, kind=self._kind, seconds=seconds, until=self._until)
+            )
         call.waited += seconds
         await self._clock.sleep(seconds)
 
-    def _too_far(self, call: Call, why: str) -> LimitTooFar:
+    def _too_far(self, why: str) -> LimitTooFar:
         seconds = max(0.0, self._until - self._clock.time())
-        when = _utc(self._until)
-        return LimitTooFar(
-            f"The {self._kind} rate limit ends in {_span(seconds)} (at {when}); {why}.",
-            seconds,
-            refused=call.refusals > 0,
-        )
+        when = datetime.fromtimestamp(self._until, UTC).strftime("%H:%M:%S UTC")
+        return LimitTooFar(f"The {self._kind} rate limit ends in {_span(seconds)} (at {when}); {why}.", seconds)
 
     def _width(self) -> int:
-        # Never more under way than the limit has left, while its window lasts.
-        if self._remaining is None or self._reset <= self._clock.time():
-            return self._max_width
-        return min(self._max_width, max(1, self._remaining))
+        # Never more under way than a limit has left, while its window lasts.
+        now = self._clock.time()
+        left = [quota.remaining for quota in self._quotas.values() if quota.reset > now]
+        return max(1, min([self._max_width, *left]))
 
     async def _room(self) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting_for_room.add(turn)
+        self._waiting_for_room[turn] = None
         try:
             await turn
         finally:
-            self._waiting_for_room.discard(turn)
+            del self._waiting_for_room[turn]
 
     def _leave(self) -> None:
         self._under_way -= 1
-        # All are woken and look again: none can be lost, and they are few.
+        # All are woken, in the order of their coming, and look again: none can be lost, and they are few.
         for turn in self._waiting_for_room:
             if not turn.done():
                 turn.set_result(None)
-
-
-def _utc(epoch: float) -> str:
-    return datetime.fromtimestamp(epoch, UTC).strftime("%H:%M:%S UTC")
 
 
 def _span(seconds: float) -> str:

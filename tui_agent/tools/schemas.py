@@ -1,6 +1,6 @@
 """The tools as the model is told of them: a name that says what, a description that ends with when, exact arguments.
 
-Adding a tool: describe it here, write its function in `repository.py` or beside it, name it in `toolbox.TOOLS`.
+Adding a tool: describe it here, write its function in a module beside this one, name it in `toolbox.TOOLS`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ SCHEMAS: list[JsonObject] = [
     _schema(
         "get_repo_info",
         "Facts about the repository as a whole: description, main language, topics, licence, default branch, stars, "
-        "forks, open issues, dates of creation and last push, size, whether it is archived or a fork. Facts that are "
-        "not known are left out. Use it once, at the beginning, together with list_directory and get_commits.",
+        "forks, open issues (pull requests included), dates of creation and last push, size, whether it is archived "
+        "or a fork. Facts that are not known are left out. Use it once, at the beginning, together with "
+        "list_directory and get_commits.",
         [],
     ),
     _schema(
@@ -152,7 +153,7 @@ def _integer(value: Any) -> int | None:
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, str) and len(value) <= 18:
+    if isinstance(value, str) and len(value) <= 300:
         text = value.strip()
         if text.lstrip("-").isascii() and text.removeprefix("-").isdigit():
             return int(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tui_agent.events import CacheState, Emit, JsonObject, ToolFinished, ToolOutcome, ToolStarted
@@ -14,19 +14,20 @@ from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import Clock
 from tui_agent.resilience.fallback import with_fallback
 from tui_agent.resilience.outcome import Trouble, Unavailable
-from tui_agent.tools import repository
-from tui_agent.tools.repository import ToolError, Workspace
+from tui_agent.tools import files, folders, repository
 from tui_agent.tools.schemas import TOOL_NAMES, ArgumentError, parse_arguments
+from tui_agent.tools.workspace import ToolError, Workspace, quoted
 
 Tool = Callable[[Workspace, Call, JsonObject], Awaitable[JsonObject]]
 
 TOOLS: dict[str, Tool] = {
     "get_repo_info": repository.get_repo_info,
-    "list_directory": repository.list_directory,
-    "find_files": repository.find_files,
-    "read_file": repository.read_file,
+    "list_directory": folders.list_directory,
+    "find_files": folders.find_files,
+    "read_file": files.read_file,
     "get_commits": repository.get_commits,
 }
+_DEFAULTS: JsonObject = {"path": "", "offset": 0, "per_page": repository.PER_PAGE, "page": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class Toolbox:
 
     async def _answer(self, requested: ToolCall, call: Call) -> Answer:
         if requested.tool not in TOOLS:
-            return _error(f"There is no tool {requested.tool!r}; there are {', '.join(TOOL_NAMES)}.")
+            return _error(f"There is no tool {quoted(requested.tool)}; there are {', '.join(TOOL_NAMES)}.")
         if requested.arguments is None:
             return _error(requested.problem)
         try:
@@ -118,9 +119,7 @@ class Toolbox:
             self._allow(arguments)
         except (ArgumentError, ToolError) as error:
             return _error(str(error))
-        # Names of repositories are case-insensitive, paths are not.
-        own = {name: value for name, value in arguments.items() if name not in ("owner", "repo")}
-        key = f"{requested.tool} {json.dumps(own, sort_keys=True)}"
+        key = _key(requested.tool, arguments)
         # The same call twice in one turn: the second waits for the first and finds its answer.
         async with self._busy.setdefault(key, asyncio.Lock()):
             known = self._memory.get(key)
@@ -128,6 +127,8 @@ class Toolbox:
                 note = "You have made this very call before in this run; this is the same answer again."
                 return Answer({**known.result, "repeated": note}, known.outcome, repeated=True)
             answer = await self._carry_out(TOOLS[requested.tool], call, arguments)
+            # Whatever a server says, a secret that it knows included, ends here.
+            answer = replace(answer, result=self._work.client.redact.deep(answer.result))
             if answer.outcome != "fallback":
                 self._memory[key] = answer
             return answer
@@ -136,7 +137,7 @@ class Toolbox:
         asked = f"{arguments['owner']}/{arguments['repo']}"
         if asked.lower() not in self._own:
             own = self._work.snapshot.full_name
-            raise ToolError(f"This run may read {own} only, not {asked}.")
+            raise ToolError(f"This run may read {own} only, not {quoted(asked)}.")
 
     async def _carry_out(self, tool: Tool, call: Call, arguments: JsonObject) -> Answer:
         async def step() -> Answer:
@@ -145,7 +146,7 @@ class Toolbox:
             except ToolError as error:
                 return _error(str(error))
             except GitHubError as error:
-                return _error(error.sentence)
+                return _error(error.sentence[:1].upper() + error.sentence[1:])
             except (Trouble, Unavailable):
                 raise
             except Exception as error:
@@ -172,9 +173,8 @@ class Toolbox:
         if tool == "get_repo_info":
             known = {"full_name": snapshot.full_name, "commit": snapshot.commit, "files": snapshot.files}
         elif tool == "read_file":
-            sizes = {entry.path: entry.size for entry in snapshot.all_files()}
-            path = arguments["path"].strip("/")
-            known = {"path": path, "size": sizes[path]} if path in sizes else {}
+            entry = snapshot.known(arguments["path"].strip("/"))
+            known = {"path": entry.path, "size": entry.size} if entry is not None and entry.kind == "file" else {}
         if known:
             result["known"] = known
         return result
@@ -182,3 +182,13 @@ class Toolbox:
 
 def _error(sentence: str) -> Answer:
     return Answer({"ok": False, "error": sentence}, "error", repeated=False)
+
+
+def _key(tool: str, arguments: JsonObject) -> str:
+    """What makes two calls the same: names of repositories may differ in case, defaults may be left out."""
+    own = {
+        name: value
+        for name, value in arguments.items()
+        if name not in ("owner", "repo") and _DEFAULTS.get(name) != value
+    }
+    return f"{tool} {json.dumps(own, sort_keys=True)}"

@@ -1,0 +1,121 @@
+"""`list_directory` and `find_files`: what the tree holds, folded where it is long. Both cost no request."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tui_agent.events import JsonObject
+from tui_agent.github.tree import Entry, RepositorySnapshot
+from tui_agent.resilience.call import Call
+from tui_agent.tools.globs import compile_glob
+from tui_agent.tools.workspace import ToolError, Workspace, find, instead, quoted
+
+LIST_LIMIT = 200
+"""Entries of a list in one answer."""
+_EXTENSIONS = 15
+_MANY = 5_000
+"""Files from which on a search would be felt on the screen."""
+
+
+async def list_directory(work: Workspace, call: Call, arguments: JsonObject) -> JsonObject:
+    """What a directory holds, folded where it is long.
+
+    Raises:
+        ToolError: there is no such directory.
+        GitHubError, Trouble, Unavailable: the tree was cut, and the directory could not be had.
+    """
+    snapshot = work.snapshot
+    found = await find(work, call, arguments.get("path", ""))
+    entry = found.entry
+    if entry.kind != "dir":
+        raise ToolError(f"{quoted(found.path)} is a {entry.kind}, no directory{instead(entry)}.")
+    children = await snapshot.children(call, entry.path)
+    children = sorted(children, key=lambda child: (child.kind != "dir", child.name))
+    offset = arguments.get("offset", 0)
+    shown = children[offset : offset + LIST_LIMIT]
+    result: JsonObject = {"ok": True, "path": found.path, "commit": snapshot.commit}
+    if found.symlink_to is not None:
+        result["symlink_to"] = found.symlink_to
+    result["entries"] = [_listed(snapshot, child) for child in shown]
+    result["total_entries"] = len(children)
+    rest = len(children) - offset - len(shown)
+    if shown and rest > 0:
+        result["more"] = f"{rest} more entries: call list_directory with offset={offset + len(shown)}."
+    if not shown:
+        result["note"] = _nothing(entry, len(children))
+    elif snapshot.truncated:
+        result["note"] = "The tree is too large to be counted; what lies below directories is not known."
+    if offset == 0:
+        result.update(_below(snapshot, entry.path))
+    return result
+
+
+def _nothing(entry: Entry, total: int) -> str:
+    if total:
+        return f"The directory has only {total} entries."
+    return "The directory is empty." if entry.path else "The repository is empty."
+
+
+def _below(snapshot: RepositorySnapshot, path: str) -> JsonObject:
+    """All files below a directory, counted."""
+    summary = snapshot.summary(path)
+    if summary is None:
+        return {}
+    extensions = list(summary.by_extension.items())
+    by_extension = {name: {"files": files, "size": size} for name, (files, size) in extensions[:_EXTENSIONS]}
+    others = [counted for _, counted in extensions[_EXTENSIONS:]]
+    if others:
+        by_extension["(other)"] = {
+            "files": sum(files for files, _ in others),
+            "size": sum(size for _, size in others),
+        }
+    return {
+        "files": summary.files,
+        "size": summary.size,
+        "by_extension": by_extension,
+        "largest": [{"path": path, "size": size} for path, size in summary.largest],
+    }
+
+
+def _listed(snapshot: RepositorySnapshot, child: Entry) -> JsonObject:
+    listed: JsonObject = {"name": child.name, "type": child.kind}
+    if child.kind == "dir":
+        counts = snapshot.counts(child.path)
+        if counts is not None:
+            listed["files"], listed["size"] = counts
+    elif child.kind == "file" and child.size is not None:
+        listed["size"] = child.size
+    return listed
+
+
+async def find_files(work: Workspace, call: Call, arguments: JsonObject) -> JsonObject:
+    """Files of the whole tree by a glob pattern.
+
+    Raises:
+        ToolError: the pattern is none.
+    """
+    pattern = arguments["pattern"].strip()
+    try:
+        matches = compile_glob(pattern)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+    files = work.snapshot.all_files()
+
+    def search() -> list[Entry]:
+        return [entry for entry in files if matches(entry.path)]
+
+    found = await asyncio.to_thread(search) if len(files) > _MANY else search()
+    offset = arguments.get("offset", 0)
+    shown = found[offset : offset + LIST_LIMIT]
+    result: JsonObject = {
+        "ok": True,
+        "pattern": pattern,
+        "total": len(found),
+        "files": [{"path": entry.path, "size": entry.size} for entry in shown],
+    }
+    rest = len(found) - offset - len(shown)
+    if shown and rest > 0:
+        result["more"] = f"{rest} more files: call find_files with offset={offset + len(shown)}."
+    if work.snapshot.truncated:
+        result["note"] = f"The tree is too large to be known whole: {len(files):,} files of it were searched."
+    return result
