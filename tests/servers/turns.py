@@ -150,7 +150,10 @@ def render(turn: Sequence[Piece | Sequence[Piece]], body: Json, number: int) -> 
     flat: list[Piece] = []
     for piece in turn:
         flat += piece if isinstance(piece, list | tuple) else [piece]  # type: ignore[list-item]
-    rendered = Rendered([chunk({"role": "assistant", "content": ""})])
+    # Keep-alives come while a request waits in the queue: before the first chunk, which only tells the role.
+    first = next((n for n, piece in enumerate(flat) if not isinstance(piece, bytes | Pause)), 0)
+    flat.insert(first, chunk({"role": "assistant", "content": ""}))
+    rendered = Rendered()
     is_finished = is_done = has_usage = is_broken = False
     for piece in flat:
         if isinstance(piece, Call):
