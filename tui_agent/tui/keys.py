@@ -30,7 +30,7 @@ HELP: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
     (
         "Runs",
         (
-            ("enter", "in the input: start on a repository, or ask about the current one"),
+            ("enter", "in the input: start a run, or ask about the repository"),
             ("a", "go to the input (tab does too)"),
             ("r", "run the same again"),
             ("R", "run the same again without the cache"),

@@ -79,13 +79,11 @@ class BreakersPane(Pane, can_focus=True):
             self._cursor = min(max(self._cursor + rows, 0), len(self._rows) - 1)
             self._redraw()
 
-    def on_focus(self) -> None:
-        """Begin with the breaker that asks for attention."""
-        self._cursor = next((i for i, row in enumerate(self._rows) if row.state != "closed"), self._cursor)
-        self._redraw()
-
-    def on_blur(self) -> None:
-        """The cursor is not shown, and does not decide, while the focus is elsewhere."""
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Begin with the breaker that asks for attention; without the focus no row is chosen."""
+        super().watch_has_focus(has_focus)
+        if has_focus:
+            self._cursor = next((i for i, row in enumerate(self._rows) if row.state != "closed"), self._cursor)
         self._redraw()
 
     def on_resize(self) -> None:

@@ -74,4 +74,5 @@ class KeyBar(Widget):
 
     def _label(self, binding: Binding) -> Content:
         key = binding.key_display or self.app.get_key_display(binding)
-        return Content.assemble((key, "bold $footer-key-foreground"), (f" {binding.description}", "$foreground-muted"))
+        words = binding.description[:1].lower() + binding.description[1:]
+        return Content.assemble((key, "bold $footer-key-foreground"), (f" {words}", "$foreground-muted"))

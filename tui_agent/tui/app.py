@@ -1,0 +1,331 @@
+"""The dashboard: lets a session's events reach the state, and routes keys to what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.widgets import Input
+from textual.worker import Worker
+
+from tui_agent import events as ev
+from tui_agent.github.address import PUBLIC_API
+from tui_agent.request import RunRequest, UsageError
+from tui_agent.resilience.clock import Clock, SystemClock
+from tui_agent.safe_text import one_line
+from tui_agent.tui import keys, saving, themes
+from tui_agent.tui.asking import request_for
+from tui_agent.tui.refresher import Refresher
+from tui_agent.tui.running import RunControl
+from tui_agent.tui.screens.dashboard import TRACE, DashboardScreen
+from tui_agent.tui.session_like import SessionLike
+from tui_agent.tui.state import DEFAULT_THRESHOLD, DashboardState
+from tui_agent.tui.widgets.prompt import AskInput
+
+QUIT_PATIENCE = 2.0
+"""Seconds that quitting waits for a cancelled run, and for the session to close."""
+NO_RUN_YET = "No run yet: write a repository into the input first (a)."
+BUSY = "A run is going on: escape cancels it."
+EXPLAINED_FOR = 4.0
+"""Seconds for which the answer to a key stands on the screen."""
+
+
+class DashboardApp(App[int]):
+    """One run at a time in five panes; the exit value is the process's exit code.
+
+    Args:
+        session: who runs; the dashboard closes it at the end.
+        request: what to run at once; None to ask first.
+        clock: the time that countdowns and the run's clock show.
+        context_limit: tokens that the model's context holds, where known.
+        threshold: failures that open a breaker, until an event says so.
+        api_url: the API that names in the input are asked of.
+        theme: a theme's name, or "dark" or "light".
+    """
+
+    TITLE = "repo-agent-tui"
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.BINDINGS]
+
+    def __init__(
+        self,
+        session: SessionLike,
+        request: RunRequest | None = None,
+        *,
+        clock: Clock | None = None,
+        context_limit: int | None = None,
+        threshold: int = DEFAULT_THRESHOLD,
+        api_url: str = PUBLIC_API,
+        theme: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.state = DashboardState(threshold=threshold)
+        self._session = session
+        self._first_request = request
+        self._clock = clock or SystemClock()
+        self._api_url = api_url
+        self._theme_wanted = theme
+        self._origin = self._clock.monotonic()
+        self.board = DashboardScreen(self._clock.time, context_limit, self._wake)
+        self._refresher = Refresher(self.state, self.run_time, self.board.visible_parts, self.set_timer)
+        self._runs = RunControl(session, self.state, self.run_time, self._emit, self.board.message.say, self._work)
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The screen with the panes."""
+        return self.board
+
+    def on_mount(self) -> None:
+        """Choose the colours, and listen to the session."""
+        for theme in (themes.DARK, themes.LIGHT):
+            self.register_theme(theme)
+        self._choose_theme()
+        self._session.listen(self._emit)
+
+    def on_dashboard_screen_ready(self) -> None:
+        """Draw the empty state; what is slow begins after the first paint."""
+        if self._first_request is None:
+            self.board.focus_input()
+        else:
+            self.board.focus_pane(TRACE)
+        self._refresher.flush()
+        self.call_after_refresh(self._begin)
+
+    def _choose_theme(self) -> None:
+        wanted = themes.ALIASES.get(self._theme_wanted or "dark", self._theme_wanted or "")
+        if wanted not in self.available_themes:
+            self._say("warning", f'There is no theme "{wanted[:40]}"; ctrl+p, Theme lists them all.')
+            wanted = themes.DARK.name
+        self.theme = wanted
+
+    def _begin(self) -> None:
+        self._runs.prepare()
+        if self._first_request is not None:
+            self._runs.start(self._first_request)
+
+    async def on_unmount(self) -> None:
+        """Close what the session holds open."""
+        await self._runs.close(QUIT_PATIENCE)
+
+    # -- events -----------------------------------------------------------------------------
+
+    def run_time(self) -> float:
+        """Seconds since the run began, of the same kind as its events' `at`."""
+        return self._clock.monotonic() - self._origin
+
+    def _wake(self) -> None:
+        self._refresher.wake()
+
+    def _say(self, level: ev.Level, text: str) -> None:
+        self.board.message.say(level, text)
+
+    def _work(self, run: Coroutine[Any, Any, None]) -> Worker[None]:
+        return self.run_worker(run, group="run", exclusive=True, exit_on_error=False)
+
+    def _emit(self, event: ev.Event) -> None:
+        """Take in an event of the session; it is drawn with others that come soon after."""
+        if event.run_id is None or isinstance(event, ev.RunStarted):
+            self.state.advance(self.run_time())
+        if isinstance(event, ev.RunStarted):
+            self._origin = self._clock.monotonic() - event.at
+            self.board.message.clear()
+        self.state.apply(event)
+        if isinstance(event, ev.Notice):
+            self._say(event.level, event.text)
+        elif isinstance(event, ev.RunFinished) and event.run_id == self.state.run.run_id:
+            self._tell_end(event)
+        elif isinstance(event, ev.BreakerChanged):
+            self.board.show_alarm(any(row.state != "closed" for row in self.state.breakers.values()))
+        self._refresher.wake()
+
+    def _tell_end(self, event: ev.RunFinished) -> None:
+        if event.outcome == "completed":
+            self._say("info", "The report is written: s saves it, y copies it, r runs again.")
+        elif event.outcome == "cancelled":
+            self._say("warning", "Cancelled; what was seen stays. r runs it again.")
+        else:
+            level: ev.Level = "error" if event.outcome == "failed" else "warning"
+            self._say(level, event.error or f"The run ended as {event.outcome}.")
+
+    # -- runs -------------------------------------------------------------------------------
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Start what was asked in the input."""
+        if not isinstance(event.input, AskInput):
+            return
+        text = event.value.strip()
+        if self._runs.busy:
+            self._explain(BUSY)
+        elif not text:
+            self._explain("Write a repository (owner/name, a URL, a folder) or a question.")
+        else:
+            try:
+                request = request_for(text, self._runs.request, api_url=self._api_url)
+            except UsageError as error:
+                self._say("error", str(error))
+                return
+            event.input.remember(text)
+            self.board.focus_pane(TRACE)
+            self._runs.start(request)
+
+    def action_ask(self) -> None:
+        """Go to the input."""
+        self.board.focus_input()
+
+    def action_rerun(self, no_cache: bool = False) -> None:
+        """Run the same again."""
+        if self._runs.busy:
+            self._explain(BUSY)
+        elif self._runs.request is None:
+            self._explain(NO_RUN_YET)
+        else:
+            self._runs.start(replace(self._runs.request, no_cache=no_cache))
+
+    def action_cancel(self) -> None:
+        """Cancel the run."""
+        if not self._runs.cancel():
+            self._explain("Nothing to cancel: no run is going on.")
+
+    # -- panes ------------------------------------------------------------------------------
+
+    def action_pane(self, index: int) -> None:
+        """Go to a pane, counted from 0."""
+        self.board.focus_pane(index)
+
+    def action_zoom(self) -> None:
+        """Give the pane the whole screen, or take it back."""
+        if not self.board.toggle_zoom():
+            self._explain("The pane has the whole screen already; from 100 columns on, all five are shown.")
+
+    def action_search(self) -> None:
+        """Search the trace."""
+        self.board.focus_pane(TRACE)
+        self.call_after_refresh(self.board.trace.action_search)
+
+    # -- the report -------------------------------------------------------------------------
+
+    def action_save(self) -> None:
+        """Ask for a file and write the report there."""
+        if not self.state.report.text:
+            self._explain("Nothing to save: there is no report yet.")
+            return
+        if self.state.run.running:
+            self._explain("The report is still being written; it can be saved when the run has ended.")
+            return
+        from tui_agent.report.export import RENDERERS, suggest_name
+        from tui_agent.tui.screens.save import save_screen
+
+        def saved(name: str | None) -> None:
+            if name is not None:
+                self._explain(f"Saved as {name}.")
+
+        self.push_screen(save_screen(suggest_name(self.state.run.repo), tuple(RENDERERS), self._save), saved)
+
+    def _save(self, path: Path, force: bool) -> str | None:
+        from tui_agent.report.export import ExportError, TargetExistsError, write
+
+        try:
+            write(path, saving.document_of(self.state, self._clock.time()), force=force)
+        except TargetExistsError as error:
+            return f"{error} Enter again replaces it."
+        except ExportError as error:
+            return str(error)
+        return None
+
+    def action_copy(self) -> None:
+        """Copy the report, where the terminal allows it (OSC 52)."""
+        text = self.state.report.text
+        if not text:
+            self._explain("Nothing to copy: there is no report yet.")
+            return
+        self.copy_to_clipboard(text)
+        self._explain(f"Copied {len(text):,} characters, if this terminal allows it (OSC 52).")
+
+    # -- breakers ---------------------------------------------------------------------------
+
+    def action_reset(self) -> None:
+        """Close the chosen breaker, or the first that is not closed."""
+        name = self.board.breakers.chosen
+        if name is None:
+            self._explain("Nothing to reset: all breakers are closed.")
+        elif self.state.breakers[name].calm:
+            self._explain(f"Nothing to reset: {name} is closed.")
+        else:
+            self._session.reset_breaker(name)
+
+    def action_reset_all(self) -> None:
+        """Close all breakers."""
+        if all(row.calm for row in self.state.breakers.values()):
+            self._explain("Nothing to reset: all breakers are closed.")
+        else:
+            self._session.reset_breaker()
+
+    def action_isolate(self) -> None:
+        """Hold the chosen breaker open, or let it go."""
+        name = self.board.breakers.chosen
+        if name is None:
+            self._explain("Choose a breaker first: 3 goes to them, ↑ and ↓ choose.")
+        elif self.state.breakers[name].isolated:
+            self._session.release_breaker(name)
+        else:
+            self._session.isolate_breaker(name)
+
+    def action_fault(self) -> None:
+        """Ask for a fault and inject it."""
+        from tui_agent.tui.screens.fault import fault_screen
+
+        def injected(spec: str | None) -> None:
+            if spec is not None:
+                self._explain(f"Injected {spec}.")
+
+        self.push_screen(fault_screen(self.state.breakers, self._inject), injected)
+
+    def _inject(self, spec: str) -> str | None:
+        try:
+            self._session.inject(spec)
+        except ValueError as error:
+            return str(error)
+        return None
+
+    # -- the program ------------------------------------------------------------------------
+
+    def action_help(self) -> None:
+        """What the keys do and what the shapes mean."""
+        from tui_agent.tui.screens.help import HelpScreen
+
+        own: dict[str, tuple[list[str], str]] = {}
+        for node, binding, _, _ in self.board.active_bindings.values():
+            if node not in (self, self.board) and binding.description:
+                names = own.setdefault(binding.action, ([], binding.description))[0]
+                names.append(binding.key_display or self.get_key_display(binding))
+        self.push_screen(HelpScreen((" ".join(names), text) for names, text in own.values()))
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Every key's command by name, and Textual's own where they mean something here."""
+        for title, text, action in keys.COMMANDS:
+            yield SystemCommand(title, text, self._command(action))
+        for command in super().get_system_commands(screen):
+            if command.title in ("Theme", "Quit", "Screenshot"):
+                yield command
+
+    def _command(self, action: str) -> Callable[[], Awaitable[None]]:
+        async def run() -> None:
+            await self.run_action(action)
+
+        return run
+
+    def _explain(self, text: str) -> None:
+        """Say why a key did nothing, or what it did."""
+        if self.board.has_class("-tiny"):
+            self._say("info", text)  # a toast would cover all there is
+        else:
+            self.notify(one_line(text, 300), markup=False, timeout=EXPLAINED_FOR)
+
+    async def action_quit(self) -> None:
+        """Cancel the run, if one goes on, and leave with exit code 0."""
+        await self._runs.end(QUIT_PATIENCE)
+        self.exit(0)

@@ -1,0 +1,152 @@
+"""The main screen: where the panes stand, which of them is current, and which can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui_agent.tui.refresher import Drawn
+from tui_agent.tui.widgets.breakers import BreakersPane
+from tui_agent.tui.widgets.footer import KeyBar
+from tui_agent.tui.widgets.header import RunHeader
+from tui_agent.tui.widgets.lanes import LanesPane
+from tui_agent.tui.widgets.message import MessageLine
+from tui_agent.tui.widgets.pane import Pane
+from tui_agent.tui.widgets.prompt import AskInput, Prompt
+from tui_agent.tui.widgets.rate_limit import RateLimitPane
+from tui_agent.tui.widgets.report import ReportPane
+from tui_agent.tui.widgets.tabs import PaneTabs
+from tui_agent.tui.widgets.trace import TracePane
+
+TRACE, BREAKERS = 0, 2
+WIDTHS = [(0, "-narrow"), (100, "-wide"), (128, "-roomy")]
+"""Below 100 columns one pane is shown at a time; below 128 the small ones do without margins."""
+HEIGHTS = [(0, "-tiny"), (10, "-short"), (30, "-tall")]
+"""With fewer rows, frames and the keys' line give way to the panes."""
+
+
+class DashboardScreen(Screen[None]):
+    """Five panes as a grid; below 100 columns, or zoomed, one of them under a line of tabs.
+
+    Args:
+        epoch: the time as rate limits are told, in epoch seconds.
+        context_limit: tokens that the model's context holds, where known.
+        changed: called when other panes can be seen than before.
+    """
+
+    class Ready(Message):
+        """Every pane is mounted and can be drawn."""
+
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
+    AUTO_FOCUS = ""
+
+    def __init__(self, epoch: Callable[[], float], context_limit: int | None, changed: Callable[[], None]) -> None:
+        super().__init__()
+        self.header = RunHeader(context_limit)
+        self.trace, self.report, self.breakers = TracePane(), ReportPane(), BreakersPane()
+        self.panes: tuple[Pane, ...] = (self.trace, LanesPane(), self.breakers, RateLimitPane(epoch), self.report)
+        self.message, self.prompt = MessageLine(), Prompt(id="prompt")
+        self._tabs = PaneTabs([pane.TITLE for pane in self.panes])
+        self._changed = changed
+        self._current = TRACE
+        self._marked: Pane | None = None
+        self._alarms: frozenset[int] = frozenset()
+
+    def compose(self) -> ComposeResult:
+        """The header, the panes, the input, the keys."""
+        trace, lanes, breakers, rate_limit, report = self.panes
+        yield self.header
+        yield self._tabs
+        with Horizontal(id="body"):
+            with Vertical(id="left"):
+                yield trace
+                yield lanes
+            with Vertical(id="right"):
+                yield report
+                with Horizontal(id="gauges"):
+                    yield breakers
+                    yield rate_limit
+        yield self.message
+        yield self.prompt
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        """All panes are there now."""
+        self._mark()
+        self.post_message(self.Ready())
+
+    @property
+    def single(self) -> bool:
+        """Whether one pane has the screen for itself."""
+        return self.has_class("-narrow") or self.has_class("-zoom")
+
+    def visible_parts(self) -> Sequence[Drawn]:
+        """What can be seen of the state at the moment."""
+        return (self.header, self.panes[self._current]) if self.single else (self.header, *self.panes)
+
+    def show_alarm(self, is_on: bool) -> None:
+        """Say on the tabs whether the breakers ask for attention."""
+        self._alarms = frozenset({BREAKERS}) if is_on else frozenset()
+        self._tabs.show(self._current, self._alarms)
+
+    def focus_pane(self, index: int | None = None) -> None:
+        """Give the focus to a pane, counted from 0; to the one that had it last where none is named."""
+        if index is not None and index != self._current:
+            self._current = index
+            self._mark()
+        pane = self.panes[self._current]
+        # a pane shown only now cannot take the focus before the next refresh
+        self.call_after_refresh(self._focus_in, pane)
+
+    def _focus_in(self, pane: Pane) -> None:
+        target: Widget | None = pane if pane.can_focus else next((w for w in pane.query("*") if w.focusable), None)
+        if target is not None:
+            target.focus()
+
+    def focus_input(self) -> None:
+        """Give the focus to the input."""
+        self.prompt.query_one(AskInput).focus()
+
+    def toggle_zoom(self) -> bool:
+        """Give the current pane the whole screen, or take it back; False where it has it by narrowness."""
+        if self.has_class("-narrow") and not self.has_class("-zoom"):
+            return False
+        self.toggle_class("-zoom")
+        self._mark()
+        return True
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """The pane with the focus is the current one."""
+        for index, pane in enumerate(self.panes):
+            if pane in event.widget.ancestors_with_self and index != self._current:
+                self._current = index
+                self._mark()
+
+    def on_ask_input_left(self) -> None:
+        """The focus goes back to the pane that had it."""
+        self.focus_pane()
+
+    def on_pane_tabs_chosen(self, event: PaneTabs.Chosen) -> None:
+        """A tab was clicked."""
+        self.focus_pane(event.index)
+
+    def on_resize(self) -> None:
+        """Other panes may be seen now."""
+        self.call_after_refresh(self._mark)
+
+    def _mark(self) -> None:
+        """Tell the style sheet which pane is shown where there is room for one alone."""
+        current = self.panes[self._current]
+        self._tabs.show(self._current, self._alarms)
+        if self._marked is not current and (self.single or self._marked is None):
+            self._marked = current
+            for box in (*self.panes, *self.query("#left, #right, #gauges")):
+                box.set_class(box in current.ancestors_with_self, "-current")
+        self._changed()
