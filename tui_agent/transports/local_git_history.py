@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import heapq
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from tui_agent.transports.local_git_objects import ObjectDamaged, ObjectMissing, Objects, find_entry
-from tui_agent.transports.local_source import TREE, Commit, Page, Stop, epoch, parse_commit
+from tui_agent.transports.local_source import TREE, Page, Stop, epoch, parse_commit
 
-COUNT_LIMIT = 100_000
+COUNT_LIMIT = 25_000
 """Commits that are visited to say how many there are."""
-PATH_COUNT_LIMIT = 10_000
+PATH_COUNT_LIMIT = 5_000
 """Commits that are visited, beyond the page that was asked for, to say how many touch a path."""
+_KEPT_TRAILS = 8
 
 Trace = tuple[int, str] | None
 """What stands at a path: mode and SHA; None for nothing."""
@@ -34,6 +36,41 @@ class _Links:
     time: int
 
 
+class _Trail:
+    """A walk that goes on where the last question left it: who turns pages, or asks again, walks no step twice."""
+
+    def __init__(self, walk: Iterator[tuple[str, bool]]) -> None:
+        self._walk = walk
+        self._lock = threading.Lock()
+        self._visited = 0
+        self.found: list[str] = []
+        self.ended = False
+        self.error: ObjectMissing | ObjectDamaged | None = None
+
+    def reach(self, wanted: int, beyond: int, stop: Stop) -> None:
+        """Walk until more than `wanted` commits are found, then `beyond` steps more, or to the end."""
+        with self._lock:
+            end: int | None = None
+            while not self.ended:
+                if len(self.found) > wanted:
+                    end = self._visited + beyond if end is None else end
+                    if self._visited >= end:
+                        return
+                if self._visited & 63 == 0:
+                    stop.check()
+                try:
+                    sha, belongs = next(self._walk)
+                except StopIteration:
+                    self.ended = True
+                    return
+                except (ObjectMissing, ObjectDamaged) as error:
+                    self.ended, self.error = True, error
+                    return
+                self._visited += 1
+                if belongs:
+                    self.found.append(sha)
+
+
 class History:
     """The commits of a repository, in their order.
 
@@ -45,6 +82,7 @@ class History:
     def __init__(self, objects: Objects, shallow: frozenset[str] = frozenset()) -> None:
         self._objects = objects
         self.shallow = shallow
+        self._trails: dict[tuple[str, bytes], _Trail] = {}
         self._entry = lru_cache(maxsize=8192)(self._find)
 
     def page(self, tip: str, path: bytes, start: int, count: int, stop: Stop) -> Page:
@@ -59,25 +97,19 @@ class History:
         Raises:
             ObjectMissing, ObjectDamaged: the history cannot be read as far as that.
         """
-        commits: list[Commit] = []
-        shown = 0
-        end: int | None = None
-        try:
-            for visited, (sha, belongs) in enumerate(self._walk(tip, path, stop)):
-                shown += belongs
-                if belongs and start < shown <= start + count:
-                    commits.append(parse_commit(sha, self._objects.read(sha)[1]))
-                elif shown > start + count:
-                    # How long a whole history is, `extent` tells faster, and only once.
-                    end = end or visited + (PATH_COUNT_LIMIT if path else 0)
-                    if visited >= end:
-                        return Page(commits, True, None)
-        except (ObjectMissing, ObjectDamaged):
-            if not commits:
-                raise
-            # What can be read is told; who asks for the rest learns why it cannot.
-            return Page(commits, True, None)
-        return Page(commits, shown > start + count, shown)
+        trail = self._trails.pop((tip, path), None) or _Trail(self._walk(tip, path))
+        self._trails[tip, path] = trail
+        while len(self._trails) > _KEPT_TRAILS:
+            self._trails.pop(next(iter(self._trails)), None)
+        # How long a whole history is, `extent` tells faster.
+        trail.reach(start + count, PATH_COUNT_LIMIT if path else 0, stop)
+        shas = trail.found[start : start + count]
+        if trail.error is not None and not shas:
+            raise trail.error
+        commits = [parse_commit(sha, self._objects.read(sha)[1]) for sha in shas]
+        # Of a damaged history what can be read is told; who asks for the rest learns why it cannot.
+        more = len(trail.found) > start + count or trail.error is not None
+        return Page(commits, more, len(trail.found) if trail.ended and trail.error is None else None)
 
     def extent(self, tip: str, limit: int, stop: Stop) -> Extent | None:
         """How long the history is; None where it is longer than `limit`, or cannot be read to its end."""
@@ -103,7 +135,7 @@ class History:
                     todo.append(parent)
         return Extent(len(seen), first or 0)
 
-    def _walk(self, tip: str, path: bytes, stop: Stop) -> Iterator[tuple[str, bool]]:
+    def _walk(self, tip: str, path: bytes) -> Iterator[tuple[str, bool]]:
         """Each commit, latest first, and whether it belongs to the path's history.
 
         The order is that of git's queue (by the committer's date; of the same date, first come first out);
@@ -135,8 +167,6 @@ class History:
                 if oid not in seen:
                     seen.add(oid)
                     pushed += 1
-                    if pushed & 63 == 0:
-                        stop.check()
                     heapq.heappush(queue, (-known.time, pushed, parent, known, there))
 
     def _links(self, sha: str) -> _Links:

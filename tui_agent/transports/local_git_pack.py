@@ -7,7 +7,9 @@ first bytes), so that a tree of 100,000 files is listed without inflating one of
 from __future__ import annotations
 
 import mmap
+import struct
 import zlib
+from bisect import bisect_left
 from typing import cast
 
 from dulwich.object_format import DEFAULT_OBJECT_FORMAT
@@ -36,10 +38,15 @@ class OpenPack:
             open_regular(base + suffix).close()
         self.dulwich = Pack(base, object_format=DEFAULT_OBJECT_FORMAT, delta_base_cache_limit=_CACHE)
         self._map: mmap.mmap | None = None
+        self._index: _Index | None = None
         self._bottoms: dict[int, int] = {}
 
     def find(self, oid: bytes) -> int | None:
         """The offset of an object, None where this pack has it not."""
+        if self._index is None:
+            self._index = _Index(_map(self._base + ".idx"))
+        if self._index.known:
+            return self._index.find(oid)
         try:
             return self.dulwich.index.object_offset(RawObjectID(oid))
         except KeyError:
@@ -47,6 +54,14 @@ class OpenPack:
 
     def read(self, offset: int) -> tuple[str, bytes]:
         """An object, its deltas applied."""
+        number, size, start, base = self._header(offset)
+        if base is None and size <= MAX_OBJECT:
+            # Deflate makes nothing longer than a few bytes a block; what lies beyond belongs to the next object.
+            deflated = self._mapped()[start : start + size + (size >> 10) + 64]
+            content = zlib.decompressobj().decompress(deflated, size + 1)
+            if len(content) != size:
+                raise ValueError(f"an object that is not as long as it says at {offset}")
+            return TYPES[number], content
         self._check(offset)
         number, chunks = self.dulwich.resolve_object(offset, *self.dulwich.data.get_object_at(offset))
         return TYPES[number], b"".join(cast("list[bytes]", chunks))
@@ -96,6 +111,9 @@ class OpenPack:
         if self._map is not None:
             self._map.close()
             self._map = None
+        if self._index is not None:
+            self._index.close()
+            self._index = None
 
     def _header(self, offset: int) -> tuple[int, int, int, int | None]:
         """Type number, size as stored, where the deflated data begins, and the offset of a delta's base."""
@@ -123,9 +141,50 @@ class OpenPack:
 
     def _mapped(self) -> mmap.mmap:
         if self._map is None:
-            with open_regular(self._base + ".pack") as file:
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._map = _map(self._base + ".pack")
         return self._map
+
+
+class _Index:
+    """A pack's index of version 2 (gitformat-pack(5)): where each object is. Others are left to dulwich.
+
+    A tree of 100,000 files asks 100,000 times: dulwich's own search costs four times this one.
+    """
+
+    _HEADER = b"\xfftOc\x00\x00\x00\x02"
+    _FAR = 0x80000000
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self._data = data
+        self.known = data[:8] == self._HEADER
+        self._fan = (0, *struct.unpack_from(">256I", data, 8))
+        self._names = 8 + 1024
+        self._offsets = self._names + self._fan[256] * 24
+        self._far = self._offsets + self._fan[256] * 4
+
+    def find(self, oid: bytes) -> int | None:
+        """The offset of an object, None where there is none."""
+        low, high = self._fan[oid[0]], self._fan[oid[0] + 1]
+        place = bisect_left(range(low, high), oid, key=self._name) + low
+        if place >= high or self._name(place) != oid:
+            return None
+        (offset,) = struct.unpack_from(">I", self._data, self._offsets + place * 4)
+        if offset & self._FAR:
+            (offset,) = struct.unpack_from(">Q", self._data, self._far + (offset ^ self._FAR) * 8)
+        return int(offset)
+
+    def close(self) -> None:
+        """Unmap the index."""
+        self._data.close()
+
+    def _name(self, place: int) -> bytes:
+        start = self._names + place * 20
+        return self._data[start : start + 20]
+
+
+def _map(path: str) -> mmap.mmap:
+    with open_regular(path) as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:

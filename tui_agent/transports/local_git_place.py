@@ -188,3 +188,22 @@ def _mode(path: Path) -> int:
 
 def _show(path: Path | str) -> str:
     return decode_name(os.fsencode(path))
+
+
+def user_excludes(config: dict[str, str]) -> bytes | None:
+    """The patterns that a person has ignored everywhere (gitignore(5), core.excludesFile).
+
+    Args:
+        config: the repository's settings, which go before the person's own.
+    """
+    home = os.path.expanduser("~")  # noqa: PTH111 - where there is no home, this is no error
+    folder = Path(os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config") / "git"
+    chosen = os.environ.get("GIT_CONFIG_GLOBAL")
+    named = config.get("core.excludesfile")
+    for file in [chosen] if chosen is not None else [f"{home}/.gitconfig", str(folder / "config")]:
+        if named is None:
+            try:
+                named = _read_config(file, file).get("core.excludesfile")
+            except LocalRepositoryError:
+                continue
+    return read_small(os.path.expanduser(named) if named else str(folder / "ignore"))  # noqa: PTH111 - as above

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 from tui_agent.transports.local_files import read_small
 from tui_agent.transports.local_git_history import COUNT_LIMIT, Extent, History
@@ -286,8 +285,3 @@ class GitSource:
 
 def _refused(error: ObjectMissing | ObjectDamaged) -> Refusal:
     return Refusal(422, str(error))
-
-
-def git_name(root: Path) -> str:
-    """The name under which a folder is spoken of."""
-    return f"local/{root.name or 'root'}"
