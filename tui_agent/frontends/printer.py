@@ -193,7 +193,8 @@ def _result(result: Mapping[str, Any]) -> str:
     if result.get("ok") is not True:
         return one_line(str(result.get("error", "")), LONG)
     counts = []
-    for key, noun in (("total_entries", "entry"), ("total", "result"), ("lines", "line"), ("characters", "character")):
+    found = "commit" if "commits" in result else "file"
+    for key, noun in (("total_entries", "entry"), ("total", found), ("lines", "line"), ("characters", "character")):
         if isinstance(count := result.get(key), int):
             counts.append(_many(count, noun).replace("entrys", "entries"))
     if not counts and isinstance(commits := result.get("commits"), list):
