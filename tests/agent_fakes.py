@@ -20,7 +20,7 @@ from tui_agent.github.client import GitHubClient
 from tui_agent.redact import Redactor
 from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.settings import Settings
-write_report = str  # TEMP
+from tui_agent.transports.survey.writer import write_report
 
 COMMIT = "c0ffee" + "0" * 34
 API = "https://api.github.com"
