@@ -1,0 +1,209 @@
+"""The report pane: Markdown as it is written, its table of contents, and how far it is."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList
+
+from tui_agent.safe_text import one_line, visible
+from tui_agent.tui.state import Area, DashboardState, RunInfo
+from tui_agent.tui.widgets.markdown_code import warm
+from tui_agent.tui.widgets.markdown_contents import Contents
+from tui_agent.tui.widgets.markdown_view import MarkdownView
+from tui_agent.tui.widgets.pane import Pane
+from tui_agent.tui.words import RUN_SIGNS
+
+WIDE = 74
+"""Cells inside the pane from which on the contents stand beside the text."""
+LEAST_HEADINGS = 2
+"""Headings from which on contents are of use without being asked for."""
+
+
+class ReportPane(Pane):
+    """The report, streamed; the contents stand at its side where there is room, or over it when asked for."""
+
+    TITLE = "Report"
+    AREAS: ClassVar[tuple[Area, ...]] = ("report", "run")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("t", "contents", "Contents")]
+    DEFAULT_CSS = """
+    ReportPane {
+        layout: horizontal;
+        & > MarkdownView { width: 1fr; height: 1fr; }
+        & > Contents {
+            display: none;
+            dock: left;
+            width: 24;
+            max-width: 34%;
+            margin-right: 1;
+        }
+        &.-contents > Contents { display: block; }
+        &.-over > Contents { width: 100%; max-width: 100%; margin: 0; }
+        &.-over > MarkdownView { display: none; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = "report", classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self.view = MarkdownView()
+        self.contents = Contents()
+        self._wanted: bool | None = None  # what the user said of the contents; None: as there is room
+        self._visited = False  # the user is in them, or on the way
+        self._generation = -1
+        self._drawn = 0
+        self._state = Content()
+        self._href: str | None = None
+
+    def compose(self) -> ComposeResult:
+        """The text, and what docks beside it."""
+        yield self.view
+        yield self.contents
+
+    def on_mount(self) -> None:
+        """Say at the border how far the report is."""
+        self.watch(self.view, "following", self._say, init=False)
+
+    def focus(self, scroll_visible: bool = True) -> ReportPane:
+        """Give the focus to the text."""
+        self.view.focus(scroll_visible)
+        return self
+
+    @property
+    def markdown_text(self) -> str:
+        """The report's Markdown as far as it is written."""
+        return self.view.markdown_text
+
+    # -- from the app -----------------------------------------------------------------------
+
+    def update_from(self, state: DashboardState, now: float) -> None:
+        """Draw what the report has more than when it was last drawn.
+
+        Args:
+            state: what is known.
+            now: run seconds.
+        """
+        report, run = state.report, state.run
+        whole = report.final or not run.running
+        self.view.placeholder = _placeholder(run)
+        if report.generation != self._generation:
+            self._generation = report.generation
+            self._begin(report.text, whole=whole)
+        elif len(report.stream) > self._drawn:
+            text = report.text
+            self.view.append(text[self._drawn :])
+            self._drawn = len(text)
+        if whole:
+            self.view.finish()
+        self._state = _state(run, writing=self._drawn > 0 and not whole)
+        self._say()
+
+    def _begin(self, text: str, *, whole: bool) -> None:
+        """Another text takes the place of the one that is shown."""
+        view = self.view
+        place = view.scroll_offset.y if self._drawn and not view.following else 0
+        if whole and text:
+            view.set_text(text)
+            view.scroll_to(y=place, animate=False)
+        else:
+            view.clear()
+            view.append(text)
+        if text and not self._drawn:
+            self.run_worker(warm, thread=True, group="highlighting", exit_on_error=False)
+        self._drawn = len(text)
+
+    def _say(self) -> None:
+        """At the border: where a link leads, else how far the report is."""
+        if self._href is not None:
+            self.border_subtitle = Content(one_line(self._href, max(10, self.size.width - 2)))
+        elif self.view.streaming and not self.view.following:
+            self.border_subtitle = Content.assemble(self._state, " · end follows")
+        else:
+            self.border_subtitle = self._state
+
+    # -- contents ---------------------------------------------------------------------------
+
+    def on_resize(self) -> None:
+        """There may be room for the contents now, or none any more."""
+        self._arrange()
+
+    def action_contents(self) -> None:
+        """Show the contents and go there, or take them away."""
+        if self.has_class("-contents"):
+            self._wanted = self._visited = False
+            self.view.focus()
+        elif not self.view.headings:
+            self.notify("The report has no headings yet.", markup=False)
+        else:
+            self._wanted = self._visited = True
+            self.call_after_refresh(self.contents.focus)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        is_wide = self.size.width >= WIDE
+        enough = len(self.view.headings) >= (1 if self._wanted else LEAST_HEADINGS)
+        shown = enough and self._wanted is not False and (is_wide or self._visited)
+        self.set_class(shown, "-contents")
+        self.set_class(shown and not is_wide, "-over")
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        """Contents that cover the text are in the way once they are left."""
+        if event.widget is self.contents:
+            self._visited = False
+            self._arrange()
+
+    @on(MarkdownView.HeadingsChanged)
+    def _headings_changed(self, event: MarkdownView.HeadingsChanged) -> None:
+        event.stop()
+        self.contents.show(event.headings)
+        self.contents.mark(self.view.section)
+        self._arrange()
+
+    @on(MarkdownView.SectionChanged)
+    def _section_changed(self, event: MarkdownView.SectionChanged) -> None:
+        event.stop()
+        self.contents.mark(event.index)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._leave_contents()
+        self.view.scroll_to_heading(event.option_index)
+
+    @on(Contents.Left)
+    def _leave_contents(self) -> None:
+        self._visited = False
+        self._arrange()
+        self.call_after_refresh(self.view.focus)
+
+    @on(MarkdownView.LinkShown)
+    def _link_shown(self, event: MarkdownView.LinkShown) -> None:
+        event.stop()
+        self._href = event.href
+        self._say()
+
+
+def _placeholder(run: RunInfo) -> str:
+    """What stands where no report is yet."""
+    if run.running:
+        return "The report is written here\nonce enough has been seen."
+    if run.error:
+        return f"No report was written.\n\n{visible(run.error)}"
+    if run.outcome == "cancelled":
+        return "Cancelled before a report was begun."
+    if run.outcome == "idle":
+        return "No report yet.\n\nName a repository below to have one written."
+    return "No report was written."
+
+
+def _state(run: RunInfo, *, writing: bool) -> Content:
+    """How far the report is, by shape, colour and word."""
+    if writing:
+        return Content.styled("▌ streaming…", "$text-primary")
+    if run.outcome in {"idle", "running"}:
+        return Content()
+    sign = RUN_SIGNS[run.outcome]
+    return Content.assemble((f"{sign.shape} {run.outcome}", sign.style))
