@@ -9,6 +9,8 @@ from tui_agent.transports.survey.manifest_model import DEV, RUNTIME, Dependency,
 from tui_agent.transports.survey.manifests_python import requirement
 from tui_agent.transports.survey.shapes import Json, dict_of, list_of, strings_of, text_of
 
+_BRACKETS = re.compile(r"[\[\]{}]")
+_DEEPEST = 64  # PyYAML's time grows with the square of the nesting
 _CONDA = re.compile(r"(?:[^:\s]+::)?(?P<name>[A-Za-z0-9._-]+)\s*(?P<rest>.*)")
 
 
@@ -21,6 +23,12 @@ def load_yaml(text: str) -> Json:
         ManifestError: where it is no YAML, holds no mapping, uses aliases, or is nested too deeply.
     """
     import yaml
+
+    depth = 0
+    for bracket in _BRACKETS.findall(text):
+        depth += 1 if bracket in "[{" else -1
+        if depth > _DEEPEST:
+            raise ManifestError("nested too deeply")
 
     class Loader(yaml.BaseLoader):
         """The base loader (no tags, no objects) without aliases."""

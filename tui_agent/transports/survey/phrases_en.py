@@ -153,7 +153,7 @@ PHRASES = {
         "Files are counted at every depth. A purpose is what the name says by habit, unless it tells contents."
     ),
     "no_directories": "The root has no directories.",
-    "root_partly": "Only the first {seen} of {total} entries of the root were listed.",
+    "root_partly": "Only the first {seen} of the root's {total} were listed.",
     "more_directories": "Directories that are not shown: {n}.",
     "root_files": "Files in the root: {list}",
     "submodules": "Submodules (other repositories, not looked into) in the root: {list}",

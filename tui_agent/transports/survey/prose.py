@@ -129,8 +129,8 @@ def _in_plain(text: str, rst: bool) -> Passage | None:
         while end < len(lines) and lines[end].strip():
             end += 1
         block = lines[start:end]
-        words = _rst_words(block) if rst else " ".join(" ".join(block).split())
-        if words and not block[0].startswith(("#", "=", "- ", "* ", "    ", "\t")) and _is_prose(words):
+        words, linked = _rst_words(block) if rst else (" ".join(" ".join(block).split()), 0)
+        if words and not block[0].startswith(("#", "=", "- ", "* ", "    ", "\t")) and _is_prose(words, linked):
             return Passage(words, start + 1, end)
         start = end
     return None
@@ -139,18 +139,26 @@ def _in_plain(text: str, rst: bool) -> Passage | None:
 _RST_RULE = re.compile(r"([=\-~^\"'`#*+:.<>_])\1{2,}\s*")
 
 
-def _rst_words(block: list[str]) -> str:
-    """A paragraph's words; "" for titles, directives, field lists, comments, lists and literal blocks."""
+def _rst_words(block: list[str]) -> tuple[str, int]:
+    """A paragraph's words and how many of their letters are inside links; "" for what is no paragraph of prose."""
     if any(_RST_RULE.fullmatch(line) for line in block[:3]):
-        return ""
+        return "", 0
     if re.match(r"\s|\.\.|:[\w -]+:|[-*+•]\s|\d+[.)]\s|\||\+--|>>>|\$\s", block[0]):
-        return ""
+        return "", 0
     text = " ".join(" ".join(block).split())
-    if len(re.sub(r"\|[^|\s][^|]*\||`[^`]*`_+", "", text)) * 2 < len(text):
-        return ""
-    text = re.sub(r"`([^`<]+?)\s*<[^>`]*>`_+", r"\1", text)
+    linked = 0
+
+    def label(match: re.Match[str]) -> str:
+        nonlocal linked
+        linked += len(_LETTERS.findall(match[1]))
+        return match[1]
+
+    text = re.sub(r"`([^`<]+?)\s*<[^>`]*>`_+", label, text)
+    text = re.sub(r"`([^`]+)`_+", label, text)
+    text = re.sub(r"\|([^|\s][^|]*)\|", label, text)
     text = re.sub(r":[\w:.-]+:`([^`]+)`", r"\1", text)
-    return re.sub(r"`+([^`]+)`+_*", r"\1", text).removesuffix("::")
+    text = re.sub(r"`+([^`]+)`+", r"\1", text).removesuffix("::")
+    return text, linked
 
 
 def first_line(text: str) -> Passage | None:
@@ -161,11 +169,11 @@ def first_line(text: str) -> Passage | None:
     return None
 
 
-_PYTHON_DOC = re.compile(r"(?:\s|#[^\n]*\n)*[rRuU]?(\"\"\"|''')(?P<text>.*?)\1", re.DOTALL)
-_BLOCK_COMMENT = re.compile(r"(?:\s|#![^\n]*\n|<\?php)*/\*+!?(?P<text>.*?)\*/", re.DOTALL)
-_LINE_COMMENTS = re.compile(r"(?:\s|#![^\n]*\n)*(?P<text>(?://[/!]?[^\n]*\n)+)")
+_PYTHON_DOC = re.compile(r"(?:\s|#[^\n]*\n)*+[rRuU]?(\"\"\"|''')(?P<text>.*?)\1", re.DOTALL)
+_BLOCK_COMMENT = re.compile(r"(?:\s|#![^\n]*\n|<\?php)*+/\*+!?(?P<text>.*?)\*/", re.DOTALL)
+_LINE_COMMENTS = re.compile(r"(?:\s|#![^\n]*\n)*+(?P<text>(?://[/!]?[^\n]*\n)+)")
 _HASH_COMMENTS = re.compile(
-    r"(?:\s|#![^\n]*\n|#[^\n]*(?:coding|frozen_string_literal)[^\n]*\n)*(?P<text>(?:#[^\n]*\n)+)"
+    r"(?:\s|#![^\n]*\n|#[^\n]*(?:coding|frozen_string_literal)[^\n]*\n)*+(?P<text>(?:#[^\n]*\n)+)"
 )
 _LEGAL = re.compile(r"copyright|licen[cs]e|spdx|all rights reserved|@file\b|eslint|generated", re.IGNORECASE)
 

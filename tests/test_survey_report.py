@@ -1,0 +1,664 @@
+"""The survey's report: true statements, labelled counts, nothing missing that was not looked for, nothing that acts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from tests.survey_fakes import COMMIT, NOW, TOOLS, FakeRepository, Json, from_checkout, play, task
+from tui_agent.transports.survey import phrases_en, phrases_zh
+from tui_agent.transports.survey.activity import is_bot, parse_time
+from tui_agent.transports.survey.languages import is_generated
+from tui_agent.transports.survey.markup import cell, code, quoted
+from tui_agent.transports.survey.model import decide
+from tui_agent.transports.survey.prose import first_paragraph, opening_comment
+from tui_agent.transports.survey.purposes import purpose_of_name
+from tui_agent.transports.survey.writer import write_report
+
+Commits = list[tuple[str | None, str, str]]
+RENDER = MarkdownIt("gfm-like")
+
+
+class Today:
+    """A clock that stands still."""
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    def time(self) -> float:
+        return NOW
+
+    async def sleep(self, seconds: float) -> None:
+        raise AssertionError("a writer does not sleep")
+
+
+def report(files: dict[str, str | bytes], commits: Commits | None = None, lang: str = "", **more: Any) -> str:
+    repository = FakeRepository(files, commits or [], **more)
+    return play(repository, task(lang=lang, files=len(files))).report
+
+
+def claims(text: str) -> Counter[str]:
+    """The facts of a report whatever its language: its names as code, and its numbers."""
+    prose = re.sub(r"`[^`]*`", "", text)
+    return Counter(re.findall(r"`[^`]+`", text)) + Counter(re.findall(r"\d[\d,.]*\d|\d", prose))
+
+
+ECOSYSTEMS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
+    "python": (
+        {
+            "README.rst": "Demo\n====\n\n.. image:: x.png\n\nDemo `counts <https://x.org>`_ things for people.\n",
+            "setup.cfg": "[metadata]\nname = demo\n[options]\ninstall_requires =\n  six\n",
+            "demo/__init__.py": "",
+            "demo/__main__.py": '"""Starts the demo for everyone."""\n',
+            "tests/test_demo.py": "x",
+            "poetry.lock": "",
+            "COPYING": "GNU GENERAL PUBLIC LICENSE\n",
+        },
+        [
+            "`README.rst` opens with “Demo counts things for people.” (`README.rst#L6`)",
+            "Runtime dependencies (1): `six`",
+            "1 of the 1 runtime dependencies have no version constraint.",
+            "| `demo/` | 2 | the package that bears the project's name |",
+            "`demo/__main__.py`: by the habit of its name; it says of itself “Starts the demo for everyone.”",
+            "Tests: `tests/` (1 file), 1 file by the name `test_*.py`.",
+            "Licence: `COPYING`.",
+            "Lock files: `poetry.lock`",
+        ],
+    ),
+    "node": (
+        {
+            "package.json": '{"name": "app", "main": "./src/index.js", "license": "MIT",'
+            ' "dependencies": {"react": "^18"}}',
+            "src/index.js": "/** Renders the page for its readers. */\n",
+            "src/index.test.js": "x",
+            "tsconfig.json": "{}",
+        },
+        [
+            "Runtime dependencies (1): `react ^18`",
+            "`src/index.js`: named in `package.json`; it says of itself “Renders the page for its readers.”",
+            "Tests: 1 file by the name `*.test.*`.",
+            "No licence file in the root, although `package.json` declares one.",
+            "Known by their files in the root: TypeScript (`tsconfig.json`)",
+        ],
+    ),
+    "go": (
+        {
+            "go.mod": "module example.com/tool\n\ngo 1.22\n\nrequire github.com/spf13/cobra v1.8.0\n",
+            "cmd/tool/main.go": "// Command tool does one thing well.\npackage main\n",
+            "internal/x/x_test.go": "package x\n",
+            "go.sum": "x",
+        },
+        [
+            "Requires Go `1.22`",
+            "Runtime dependencies (1, `go.mod#L5`): `github.com/spf13/cobra v1.8.0`",
+            "`cmd/tool/main.go`: by the habit of its name; it says of itself “Command tool does one thing well.”",
+            "Tests: 1 file by the name `*_test.go`.",
+        ],
+    ),
+    "rust": (
+        {
+            "Cargo.toml": '[package]\nname = "crab"\nedition = "2021"\n\n[dependencies]\nserde = "1"\n',
+            "src/main.rs": "//! A crab that walks through files.\n",
+            "tests/it.rs": "x",
+        },
+        [
+            "Requires Rust edition `2021`",
+            "Runtime dependencies (1, `Cargo.toml#L5-L6`): `serde 1`",
+            "`src/main.rs`: by the habit of its name; it says of itself “A crab that walks through files.”",
+            "(`src/main.rs#L1`)",
+        ],
+    ),
+    "java": (
+        {
+            "pom.xml": "<project><groupId>g</groupId><artifactId>shop</artifactId><properties>"
+            "<java.version>17</java.version></properties><dependencies><dependency><groupId>a</groupId><artifactId>b</artifactId><version>1</version>"
+            "</dependency></dependencies></project>",
+            "src/main/java/g/App.java": "x",
+            "src/test/java/g/AppTest.java": "x",
+        },
+        [
+            "Project `g:shop`",
+            "Requires Java `17`",
+            "Runtime dependencies (1, `pom.xml#L1`): `a:b 1`",
+            "Tests: `src/test/` (1 file), 1 file by the name `*Test.java`.",
+        ],
+    ),
+    "ruby": (
+        {
+            "Gemfile": 'gem "rails", "~> 7.1"\n',
+            "lib/demo.rb": "# Everything about the demo.\n",
+            "spec/demo_spec.rb": "x",
+        },
+        ["Runtime dependencies (1, `Gemfile#L1`): `rails ~> 7.1`", "Tests: `spec/` (1 file)", "`lib/demo.rb`"],
+    ),
+    "php": (
+        {
+            "composer.json": '{"require": {"php": ">=8.1", "x/y": "^1"}, "bin": ["bin/site"]}',
+            "bin/site": "#!/usr/bin/env php\n",
+            "src/Site.php": "<?php\n",
+            "tests/SiteTest.php": "<?php\n",
+        },
+        [
+            "Requires PHP `>=8.1`",
+            "Runtime dependencies (1, `composer.json#L1`): `x/y ^1`",
+            "`bin/site`: command `site`, as `composer.json` says",
+        ],
+    ),
+    "no licence": (
+        {"README.md": "# X\n\nSome words about this.\n", "main.py": "x"},
+        ["No licence: there is no licence file in the root, and no manifest that was read declares one.", "`main.py`"],
+    ),
+    "hostile manifests": (
+        {
+            "pyproject.toml": "[project\nname =",
+            "package.json": "[" * 9000,
+            "pom.xml": '<!DOCTYPE x [<!ENTITY a "b">]><project>&a;</project>',
+            "Cargo.toml": b"\xff\xfe\x00",
+        },
+        [
+            "`pyproject.toml` could not be parsed",
+            "`package.json` could not be parsed (`nested too deeply`)"[:38],
+            "`pom.xml` could not be parsed (`it declares a document type, which is refused`).",
+            "`Cargo.toml` is in the root and could not be read.",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ECOSYSTEMS)
+def test_a_report_states_what_the_repository_declares(name: str) -> None:
+    files, expected = ECOSYSTEMS[name]
+    text = report(files)
+    for line in expected:
+        assert line in text
+
+
+@pytest.mark.parametrize("name", ECOSYSTEMS)
+def test_english_and_chinese_state_the_same_facts(name: str) -> None:
+    files, _ = ECOSYSTEMS[name]
+    commits: Commits = [("Ada", "2025-08-01T00:00:00Z", "One"), ("x[bot]", "2024-08-01T00:00:00Z", "Two")]
+    english, chinese = report(files, commits, lang="en"), report(files, commits, lang="zh")
+    assert claims(english) == claims(chinese)
+    assert "没有大语言模型参与" in chinese
+    assert english.count("\n## ") == chinese.count("\n## ") == 10
+
+
+@pytest.mark.parametrize("name", ECOSYSTEMS)
+def test_every_cited_line_and_every_named_file_exists(name: str) -> None:
+    files, _ = ECOSYSTEMS[name]
+    for path, first, last in re.findall(r"`([^`#\s]+)#L(\d+)(?:-L(\d+))?`", report(files)):
+        text = files[path]
+        assert isinstance(text, str)
+        assert 1 <= int(first) <= int(last or first) <= text.count("\n") + 1
+
+
+def test_both_tables_of_phrases_have_the_same_keys_and_fields() -> None:
+    def fields(text: str) -> set[str]:
+        return set(re.findall(r"\{(\w+)\}", text))
+
+    assert phrases_en.PHRASES.keys() == phrases_zh.PHRASES.keys()
+    assert phrases_en.UNITS.keys() == phrases_zh.UNITS.keys()
+    for key, text in phrases_en.PHRASES.items():
+        assert fields(text) == fields(phrases_zh.PHRASES[key]), key
+
+
+def test_every_phrase_is_used() -> None:
+    room = Path(phrases_en.__file__).parent
+    source = "".join(path.read_text() for path in room.glob("*.py") if not path.name.startswith("phrases_"))
+    families = tuple(re.findall(r"f\"(\w+_)\{", source))
+    for key in phrases_en.PHRASES:
+        assert re.search(rf"[\"']{key}[\"']", source) or key.startswith(families), key
+
+
+# --- the head, presets and languages
+
+
+def first_lines(text: str) -> str:
+    return text.partition("\n## ")[0]
+
+
+def test_the_first_lines_say_that_no_llm_took_part_and_which_commit() -> None:
+    head = first_lines(report({"a.py": "x"}))
+    assert "**No LLM took part.**" in head
+    assert f"commit `{COMMIT}` (ref `HEAD`)" in head
+
+
+def test_the_head_tells_what_the_agent_said_of_the_snapshot() -> None:
+    lines = {"Path": "src/x", "Uncommitted changes (not part of the snapshot)": 3}
+    head = first_lines(play(FakeRepository({"a.py": "x"}), task(**lines)).report)  # type: ignore[arg-type]
+    assert "The folder has 3 uncommitted changes; they are not part of this report." in head
+    assert "The address named `src/x`; the survey speaks of the whole repository." in head
+
+
+def test_a_repository_that_has_moved_is_named_by_both_names() -> None:
+    text = report({"a.py": "x"}, info={"full_name": "new/home"})
+    assert "Asked for as `octo/demo`, the repository is now called `new/home`." in first_lines(text)
+
+
+def test_a_folder_and_a_repository_without_commits_are_told_apart() -> None:
+    folder = FakeRepository({"a.py": "x"}, info={"local": {"kind": "folder", "bare": False}})
+    text = play(folder, task(commit="")).report
+    assert "a folder without git history" in first_lines(text)
+    assert "A folder without git has no history." in text
+    text = play(FakeRepository({}), task(commit="")).report
+    assert "no commits at ref `HEAD`" in first_lines(text)
+
+
+def test_a_free_question_gets_the_facts_and_is_told_so_first() -> None:
+    text = play(FakeRepository({"a.py": "x"}), task("How does routing work?", preset="")).report
+    first = next(line for line in text.split("\n") if line.startswith(">"))
+    assert (
+        first == "> The built-in survey cannot answer free questions; here are the facts that it can compute instead."
+    )
+    assert "## Strengths" in text
+
+
+@pytest.mark.parametrize(
+    ("lang", "question", "heading", "sentence"),
+    [
+        ("", "What is this?", "Overview", ""),
+        ("en", "这是什么？", "Overview", ""),
+        ("", "这个仓库是做什么的？", "概览", ""),
+        ("zh-CN", "What is this?", "概览", ""),
+        ("zh-TW", "What is this?", "概览", "勘察写的是简体中文；所要求的是 `zh-TW`。"),
+        ("fr", "Qu'est-ce ?", "Overview", "English and Simplified Chinese only; `fr` was asked for."),
+        ("", "これは何ですか", "Overview", "English and Simplified Chinese only."),
+    ],
+)
+def test_the_report_speaks_the_language_that_is_wanted(lang: str, question: str, heading: str, sentence: str) -> None:
+    text = play(FakeRepository({"a.py": "x"}), task(question, lang=lang)).report
+    assert f"## {heading}\n" in text
+    assert sentence in first_lines(text)
+    assert "Simplified Chinese only" in sentence or "Simplified Chinese only" not in text
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", ECOSYSTEMS)
+def test_the_overview_preset_is_five_sentences(name: str, lang: str) -> None:
+    files, _ = ECOSYSTEMS[name]
+    commits: Commits = [("Ada", "2025-08-01T00:00:00Z", "One")]
+    text = play(FakeRepository(files, commits), task(preset="overview", lang=lang)).report
+    body = text.split("\n\n")[2]
+    plain = re.sub(r"`[^`]*`|“[^”]*”|\d\.\d", "", body)
+    assert len(re.findall(r"[.。](?:\s|$)|。", plain)) == 5
+    assert text.count("\n## ") == 1
+
+
+def test_the_architecture_preset_is_about_layout_alone() -> None:
+    files, _ = ECOSYSTEMS["python"]
+    text = play(FakeRepository(files), task(preset="architecture")).report
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [
+        "Directories",
+        "Architecture and layout",
+        "Languages",
+        "What this rests on",
+    ]
+
+
+# --- facts
+
+
+def test_what_only_github_knows_is_absent_for_a_local_repository() -> None:
+    text = report({"a.py": "x"}, info={"local": {"kind": "git", "bare": True, "detached": True}})
+    assert "GitHub counts" not in text
+    assert "The repository is bare." in text
+    assert "Its HEAD is detached." in text
+    there = report({"a.py": "x"}, info={"stars": 1, "forks": 2, "open_issues": 0, "archived": True})
+    assert "GitHub counts 1 star, 2 forks, 0 open issues and pull requests." in there
+    assert "The repository is archived: it takes no more changes." in there
+
+
+def test_a_licence_that_is_not_recognised_is_said_to_be_so() -> None:
+    odd = report({"LICENSE": "Do what you like.\n"}, info={"license": "NOASSERTION"})
+    assert "The licence file `LICENSE` was not recognised as a well-known licence: read it." in odd
+    good = report({"LICENSE": "MIT License\n"}, info={"license": "MIT"})
+    assert "A recognised licence: `MIT`." in good
+    assert "No licence" not in good
+
+
+def test_activity_keeps_bots_future_dates_and_nameless_commits_apart() -> None:
+    commits: Commits = [
+        ("Ada", "2030-01-01T00:00:00Z", "From the future"),
+        ("dependabot[bot]", "2024-05-31T00:00:00Z", "Bump"),
+        (None, "2024-05-21T00:00:00Z", "Nameless"),
+        ("Ada", "2024-05-11T00:00:00+00:00", "Second"),
+        ("Ada", "not a date", "Undated"),
+        ("Ada", "2024-05-01T00:00:00Z", "First"),
+    ]
+    text = report({"a.py": "x"}, commits)
+    assert "Seen: 6 commits, which is the whole history from this commit back." in text
+    assert "Those dated up to today run from 2024-05-01 to 2024-05-31." in text
+    assert "the next is 10.0 days; 0 of the commits seen are dated within the last 90 days." in text
+    assert "People: 1 author name, by commits: “Ada” (4)." in text
+    assert "Automation, by commits: “dependabot\\[bot]” (1)." in text
+    assert "Commits without an author name: 1." in text
+    assert "Commits dated after today, left out of the figures on dates: 1." in text
+    assert "Commits without a readable date: 1." in text
+    assert "Stale: the latest commit date up to today, 2024-05-31, is 458 days old." in text
+    assert "One author" not in text  # the nameless commit may be someone else's
+
+
+def test_one_author_is_a_risk_over_the_commits_that_were_seen() -> None:
+    commits: Commits = [("Ada", f"2025-08-{day:02}T00:00:00Z", "x") for day in (20, 10, 5)]
+    text = report({"a.py": "x"}, [*commits, ("renovate[bot]", "2025-08-01T00:00:00Z", "x")], older=True)
+    assert "One author: every commit seen that is not a bot's (3) is by “Ada”." in text
+    assert "Seen: the latest 4 commits; there are older ones." in text
+    assert "The latest commit date up to today, 2025-08-20, is 12 days old." in text
+
+
+def test_staleness_is_told_by_the_clock_that_is_handed_in() -> None:
+    messages = play(FakeRepository({"a.py": "x"}, [("Ada", "2025-08-20T00:00:00Z", "x")])).messages
+    late = decide(messages, [], NOW + 400 * 86400).content
+    assert "Stale:" in late
+    assert "Stale:" not in decide(messages, [], NOW).content
+
+
+def test_huge_vendored_generated_and_secret_files_are_told() -> None:
+    files: dict[str, str | bytes] = {
+        "data.bin": b"\0" * 1_500_000,
+        "dist/app.js": "x" * 5000,
+        "src/app.js": "x" * 100,
+        "src/app.min.js": "x" * 900,
+        ".env": "KEY=1",
+    }
+    text = report(files, submodules=("lib/other",), links={"link": "src"})
+    assert "Among the largest files, those of 1,000,000 bytes and more: `data.bin` (1,500,000 bytes)." in text
+    assert "Left out as copied or built: `dist/` (1 file, 5,000 bytes)." in text
+    assert "Left out as generated, by its name: `src/app.min.js` (900 bytes)." in text
+    assert "| JavaScript | 1 | 100 | 100.0 % |" in text
+    assert "A file with the name of local secrets is in the root: `.env`." in text
+    assert "Symbolic links in the root: `link`" in text
+    assert "Code from other repositories comes in as submodules: `lib/other`." in text
+
+
+def test_ci_is_named_by_its_files_and_workflows_by_what_they_say() -> None:
+    files = {".gitlab-ci.yml": "x", ".github/workflows/a.yml": "on: [push]\njobs: {build: {}}\n", "a.py": "x"}
+    text = report({**files, ".github/workflows/b.yml": "\t:", ".ci/run": "x"})
+    assert (
+        "CI: GitLab CI (`.gitlab-ci.yml`), `.ci`, a directory by the name of CI, GitHub Actions (`.github/workflows`)."
+        in text
+    )
+    assert "`.github/workflows/a.yml` runs on `push`; jobs: `build`." in text
+    assert "`.github/workflows/b.yml` could not be parsed" in text
+    none = report({"a.py": "x", ".github/FUNDING.yml": "x"})
+    assert "CI: no configuration of a CI system that the survey knows was found." in none
+
+
+def test_a_tree_that_came_cut_is_not_counted_and_nothing_in_it_is_said_to_be_missing() -> None:
+    def cut(name: str, arguments: Json) -> Json | None:
+        note = "The tree is too large to be counted; sizes below directories are not known."
+        if name == "list_directory" and not arguments.get("path"):
+            entries = [{"name": "src", "type": "dir"}, {"name": "a.py", "type": "file", "size": 1}]
+            return {"ok": True, "path": "", "entries": entries, "total_entries": 2, "note": note}
+        if name == "find_files":
+            return {"ok": True, "pattern": arguments["pattern"], "total": 0, "files": [], "note": note}
+        return None
+
+    text = report({"src/a.py": "x", "a.py": "x"}, fault=cut)
+    assert "The tree is too large for one reply, so its files are not counted." in text
+    assert "Tests: none seen so far, but not everything could be searched." in text
+    assert "No tests were found" not in text
+    assert "No file has an extension" not in text
+
+
+def test_an_observation_that_was_shortened_is_no_observation() -> None:
+    messages = play(FakeRepository({"README.md": "# X\n\nSome words about this.\n", "a.py": "x"})).messages
+    stub = json.dumps({"ok": True, "shortened": "This observation was shortened to fit the context window."})
+    short = [{**m, "content": stub} if m["role"] == "tool" else m for m in messages]
+    text = write_report(short, clock=Today())
+    assert "The tree could not be listed." in text
+    assert "Without a usable answer:" in text
+    assert "none in the root" not in text
+    assert "The root holds nothing" not in text
+
+
+# --- another model's history
+
+
+def other_model(*calls: tuple[str, Json, Any]) -> list[Json]:
+    messages: list[Json] = [{"role": "system", "content": "x"}, task()]
+    for number, (name, arguments, result) in enumerate(calls):
+        call = {"id": "call_0", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        messages.append({"role": "assistant", "content": f"Turn {number}", "tool_calls": [call]})
+        content = result if isinstance(result, str) else json.dumps(result)
+        messages.append({"role": "tool", "tool_call_id": "call_0", "content": content})
+    return messages
+
+
+def test_from_another_models_readme_alone_a_report_is_written() -> None:
+    result = {
+        "ok": True,
+        "path": "README.md",
+        "characters": 30,
+        "content": "# X\n\nX is a thing for all.\n",
+        "truncated": False,
+    }
+    text = write_report(
+        other_model(("read_file", {"owner": "o", "repo": "x", "path": "README.md"}, result)), clock=Today()
+    )
+    assert "**No LLM wrote this report.**" in text
+    assert "**No LLM took part.**" not in text
+    assert "“X is a thing for all.”" in text
+    assert "Licence: the root could not be seen whole." in text
+
+
+def test_a_window_by_lines_is_not_taken_for_the_files_beginning() -> None:
+    result = {
+        "ok": True,
+        "path": "README.md",
+        "characters": 900,
+        "content": "Words from the middle of it.\n",
+        "truncated": True,
+    }
+    arguments = {"owner": "o", "repo": "x", "path": "README.md", "start_line": 40}
+    text = write_report(other_model(("read_file", arguments, result)), clock=Today())
+    assert "Words from the middle" not in text
+    assert "`README.md` (in part)" in text
+
+
+def test_without_any_line_of_the_task_the_name_comes_from_the_calls() -> None:
+    messages = other_model(("list_directory", {"owner": "o", "repo": "x"}, {"ok": True, "entries": []}))
+    messages[1] = {"role": "user", "content": [{"type": "text", "text": "Tell me about o/x"}]}
+    assert write_report(messages, clock=Today()).startswith("# Survey of `o/x`")
+
+
+_keys = st.sampled_from(
+    "ok path entries name type size files by_extension largest total_entries content characters truncated pattern total"
+    " commits sha author date message full_name license local kind topics description archived stars more".split()
+) | st.text(max_size=4)
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys, inner, max_size=4),
+    max_leaves=12,
+)
+_tools = st.sampled_from([tool["function"]["name"] for tool in TOOLS] + ["other", ""])
+_paths = st.sampled_from(["", "README.md", "package.json", "src", "pyproject.toml", "LICENSE", "a/go.mod", "\ud800"])
+
+
+@given(
+    calls=st.lists(st.tuples(_tools, _paths, _json | st.text(max_size=9)), max_size=8), lang=st.sampled_from(["", "zh"])
+)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_no_shape_of_observations_keeps_a_report_from_being_written(calls: list[Any], lang: str) -> None:
+    history = other_model(
+        *(
+            (
+                name,
+                {"owner": "o", "repo": "x", "path": path, "pattern": "go.mod"},
+                {"ok": True, **result} if isinstance(result, dict) else result,
+            )
+            for name, path, result in calls
+        )
+    )
+    history[1] = task(lang=lang)
+    assert write_report(history, clock=Today()).startswith("# ")
+    decide(history, TOOLS, NOW)
+
+
+@given(
+    message=st.lists(
+        st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "tool_call_id"]), _json), max_size=5
+    )
+)
+@settings(max_examples=50, deadline=None)
+def test_no_shape_of_messages_keeps_a_report_from_being_written(message: list[Any]) -> None:
+    assert write_report(message, clock=Today()).startswith("# ")
+
+
+# --- text from outside
+
+EVIL = (
+    "see https://evil.com/x and www.evil.com evil.com me@x.org [a](http://b) ![i](http://x/y.png) <b>x</b> "
+    "<script>alert(1)</script> &lt;i&gt; **b** _i_ `c` ~~x~~ $x$ \\[q](z) <https://a.b> "
+    "\x1b[31mred\x1b[0m \u202egpj.exe [//]: # (x)"
+)
+
+
+def actions(markdown: str) -> set[str]:
+    """The kinds of tokens that act: links, pictures, HTML, emphasis."""
+    kinds = set()
+    for token in RENDER.parse(markdown):
+        kinds.add(token.type)
+        kinds.update(child.type for child in token.children or ())
+    return {kind for kind in kinds if re.match(r"link|image|html|em_|s_open|strong", kind)}
+
+
+def test_quoted_words_read_the_same_and_do_nothing() -> None:
+    line = f"- “{quoted(EVIL, 2000)}”"
+    assert actions(line) == set()
+    shown = "".join(child.content for token in RENDER.parse(line) for child in token.children or ())
+    assert (
+        "see https://evil.com/x and www.evil.com evil.com me@x.org [a](http://b) ![i](http://x/y.png) <b>x</b>" in shown
+    )
+    assert "\x1b" not in line
+    assert "\u202e" not in line
+
+
+@given(text=st.text(max_size=80) | st.text(alphabet="`*_[]()<>!&~$\\.:/@ax\n #|-=1", max_size=40))
+@settings(max_examples=150, deadline=None)
+def test_no_text_acts_when_it_is_quoted_or_shown_as_code(text: str) -> None:
+    assert actions(f"Said: “{quoted(text)}” and {code(text)} end") == set()
+    tokens = RENDER.parse(f"| a |\n| --- |\n| {cell(code(text))} |")
+    assert [token.type for token in tokens].count("td_open") == 1
+
+
+def test_a_hostile_repository_yields_a_report_that_does_nothing() -> None:
+    files: dict[str, str | bytes] = {
+        "README.md": f"# {EVIL}\n\n{EVIL}\n",
+        "LICENSE": EVIL,
+        "package.json": json.dumps({"name": EVIL, "description": EVIL, "license": EVIL, "dependencies": {EVIL: EVIL}}),
+        f"dir {EVIL.replace('/', '')}/a.py": f'"""{EVIL}"""\n',
+        "a|b`c.txt": "x",
+        ".github/workflows/x.yml": f"on: {json.dumps([EVIL])}\njobs: {{}}\n",
+    }
+    commits: Commits = [(EVIL, "2025-08-01T00:00:00Z", EVIL)]
+    text = report(
+        files, commits, info={"description": EVIL, "homepage": EVIL, "topics": [EVIL], "default_branch": EVIL}
+    )
+    assert actions(text) == {"strong_open", "strong_close"}  # the report's own, in its first line
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert EVIL not in text
+
+
+def test_the_first_paragraph_of_prose_is_found_behind_badges_headings_and_html() -> None:
+    text = (
+        "---\ntitle: x\n---\n[![b](i.svg)](u) [![c](i.svg)](u)\n\n<h1>Big name here</h1>\n\nTitle of it\n===\n\n"
+        "- a list of things\n\n> a quote of someone\n\n```\ncode that is long\n```\n\n"
+        "[One link](a) • [other link](b)\n\n"
+        "The *first* real\nparagraph with `code`.\n\nSecond paragraph here.\n"
+    )
+    found = first_paragraph("README.md", text)
+    assert found is not None
+    assert found.text == "The first real paragraph with code."
+    assert text.split("\n")[found.first - 1 : found.last] == ["The *first* real", "paragraph with `code`."]
+    assert first_paragraph("README.md", "# Only a title\n") is None
+    chinese = first_paragraph("README.md", "# 标题\n\n这是一个很小的项目。\n")
+    assert chinese is not None
+    assert chinese.text == "这是一个很小的项目。"
+
+
+def test_legal_notices_are_not_what_a_file_says_of_itself() -> None:
+    assert opening_comment("a.js", "/* Copyright 2025 by all of us here */\n") is None
+    assert opening_comment("a.py", "import os\n") is None
+    found = opening_comment("a.go", "// Package a does\n// one thing well.\n\npackage a\n")
+    assert found is not None
+    assert (found.text, found.first, found.last) == ("Package a does one thing well.", 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "purpose"),
+    [
+        ("src", "source"), ("Tests", "tests"), ("my-tests", "tests"), ("App.Tests", "tests"), ("latest", None),
+        ("node_modules", "vendored"), ("demo", "named_package"), ("coverage", "generated"), ("whatever", None),
+    ],
+)  # fmt: skip
+def test_purposes_follow_the_habits_of_names(name: str, purpose: str | None) -> None:
+    found = purpose_of_name(name, frozenset({"demo"}))
+    assert (found.key if found else None) == purpose
+    named = purpose_of_name("coverage", frozenset({"coverage"}))
+    assert named is not None
+    assert named.key == "named_package"
+
+
+def test_small_rules_hold() -> None:
+    assert is_bot("dependabot[bot]")
+    assert is_bot("github-actions")
+    assert not is_bot("Abbot")
+    assert is_generated("a/app.min.js")
+    assert not is_generated("a/admin.js")
+    assert parse_time("2025-01-01T00:00:00+13:45") is not None
+    assert parse_time("yesterday") is None
+    assert code("a`b") == "``a`b``"
+    assert code("`") == "`` ` ``"
+
+
+# --- a real repository
+
+
+def git(folder: Path, *arguments: str, author: str = "Ada", date: str = "2025-08-01T10:00:00+00:00") -> str:
+    env = {
+        **os.environ,
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **{
+            f"GIT_{role}_{key}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for key, value in (("NAME", author), ("EMAIL", "a@x.org"), ("DATE", date))
+        },
+    }
+    return subprocess.run(
+        ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True, env=env
+    ).stdout
+
+
+def test_over_a_git_checkout_the_counts_are_gits_own(tmp_path: Path) -> None:
+    files = ECOSYSTEMS["python"][0]
+    git(tmp_path, "init", "-q", "-b", "main")
+    for number, (path, text) in enumerate(files.items()):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(str(text))
+        git(tmp_path, "add", path)
+        author = ("Ada", "Ben")[number % 2]
+        git(
+            tmp_path, "commit", "-q", "-m", f"Add {path}", author=author, date=f"2025-07-{number + 1:02}T10:00:00+00:00"
+        )
+    repository = from_checkout(tmp_path)
+    text = play(repository, task(files=len(files))).report
+    tracked = git(tmp_path, "ls-files").split()
+    size = sum((tmp_path / path).stat().st_size for path in tracked)
+    assert f"The tree has {len(tracked)} regular files with {size:,} bytes in all." in text
+    assert f"Seen: {len(files)} commits, which is the whole history" in text
+    assert "“Ada” (4), “Ben” (3)." in text
+    assert "Those dated up to today run from 2025-07-01 to 2025-07-07." in text
+    assert "the next is 1.0 days; 7 of the commits seen" in text
