@@ -78,9 +78,9 @@ async def run_dashboard(
     Raises:
         UsageError: there is no theme of that name.
     """
-    app = _app(DashboardSession(session, wanted, output), wanted, settings)
     quiet_logs()
     with Interrupts(lambda: app.call_later(app.action_quit), _restorer()) as interrupts:
+        app = _app(DashboardSession(session, wanted, output), wanted, settings)
         code = await app.run_async(mouse=mouse)
     if app.return_code:
         return app.return_code

@@ -17,6 +17,7 @@ OTHER_VARIABLES = {
     "SSL_CERT_FILE, SSL_CERT_DIR": "certificates to trust instead of the usual ones",
     "XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME": "where the user's folders are (Linux)",
     "GIT_CEILING_DIRECTORIES": "folders above which no git repository is looked for",
+    "GIT_CONFIG_GLOBAL": "git settings of the user, instead of ~/.gitconfig; only core.excludesFile is read there",
     "NO_COLOR": "set: the dashboard does without colours",
 }
 
