@@ -29,7 +29,7 @@ KEY = "sk-hunter2-and-more"
 
 
 class FakeSession:
-    """A session that plays a short run; `FAKE` in its settings' model name says how it ends."""
+    """A session that plays a short run; the model named in its settings says how it ends."""
 
     made: FakeSession
 
