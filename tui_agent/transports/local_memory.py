@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dulwich.objects import Blob, Commit, ObjectID, Tree
+from dulwich.refs import Ref
 from dulwich.repo import MemoryRepo
 
 from tui_agent.transports.demo_repository import COMMITS
@@ -35,8 +36,8 @@ def memory_repository() -> MemoryRepo:
         commit.message = change.message.encode()
         store.add_object(commit)
         parents = [commit.id]
-    repo.refs[b"refs/heads/main"] = parents[0]
-    repo.refs.set_symbolic_ref(b"HEAD", b"refs/heads/main")
+    repo.refs[Ref(b"refs/heads/main")] = parents[0]
+    repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(b"refs/heads/main"))
     return repo
 
 
