@@ -23,6 +23,7 @@ from tui_agent.transports.survey.markup import cell, code, quoted
 from tui_agent.transports.survey.model import decide
 from tui_agent.transports.survey.prose import first_paragraph, opening_comment
 from tui_agent.transports.survey.purposes import purpose_of_name
+from tui_agent.transports.survey.units import UNITS
 from tui_agent.transports.survey.writer import write_report
 
 Commits = list[tuple[str | None, str, str]]
@@ -65,7 +66,7 @@ ECOSYSTEMS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "COPYING": "GNU GENERAL PUBLIC LICENSE\n",
         },
         [
-            "`README.rst` opens with “Demo counts things for people.” (`README.rst#L6`)",
+            "The first paragraph of prose in `README.rst`: “Demo counts things for people.” (`README.rst#L6`)",
             "Runtime dependencies (1): `six`",
             "1 of the 1 runtime dependencies have no version constraint.",
             "| `demo/` | 2 | the package that bears the project's name |",
@@ -207,7 +208,7 @@ def test_both_tables_of_phrases_have_the_same_keys_and_fields() -> None:
         return set(re.findall(r"\{(\w+)\}", text))
 
     assert phrases_en.PHRASES.keys() == phrases_zh.PHRASES.keys()
-    assert phrases_en.UNITS.keys() == phrases_zh.UNITS.keys()
+    assert all(fields(form) == {"n"} for forms in UNITS.values() for form in forms)
     for key, text in phrases_en.PHRASES.items():
         assert fields(text) == fields(phrases_zh.PHRASES[key]), key
 

@@ -14,7 +14,6 @@ from tui_agent.transports.survey.manifest_model import Manifest
 from tui_agent.transports.survey.manifests import format_of, parse_manifest, rank
 from tui_agent.transports.survey.purposes import (
     VENDORED,
-    WEAK,
     Purpose,
     normal_name,
     purpose_of_contents,
@@ -112,10 +111,9 @@ def build_layout(history: History, manifests: Sequence[Manifest]) -> Layout:
 
 def _room(path: str, files: int | None, listing: Listing | None, packages: frozenset[str]) -> Room:
     purpose = purpose_of_name(path.rpartition("/")[2], packages)
-    if listing is not None and (purpose is None or purpose.key in WEAK):
-        contents = purpose_of_contents(listing)
-        if purpose is None or (contents is not None and contents.is_program):
-            purpose = contents
+    contents = purpose_of_contents(listing) if listing is not None else None
+    if purpose is None or (contents is not None and contents.says_more_than(purpose)):
+        purpose = contents
     if listing is not None and listing.files is not None:
         files = listing.files
     return Room(path, files, purpose, listing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tui_agent.transports.survey.manifest_model import Manifest
 from tui_agent.transports.survey.manifests_code import (
@@ -85,8 +86,11 @@ def rank(path: str) -> int:
     return FORMATS.index(kind) if kind else len(FORMATS)
 
 
+@lru_cache(maxsize=32)
 def parse_manifest(path: str, text: str, complete: bool = True) -> Manifest | None:
     """The facts of a manifest; None where the file's name is not one of a manifest.
+
+    The rules ask turn after turn for the same ones, so the last few are kept; nobody changes what is returned.
 
     Args:
         path: its place in the repository.

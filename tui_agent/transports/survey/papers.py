@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tui_agent.transports.survey.languages import language_of
 from tui_agent.transports.survey.listing import Entry, Listing
 
 State = Literal["found", "missing", "unknown"]
@@ -141,7 +142,10 @@ def find_in_root(root: Listing | None, pattern: re.Pattern[str], dirs: bool = Fa
 
 
 def _is_paper(entry: Entry, dirs: bool) -> bool:
-    return entry.kind in ("file", "symlink") or (dirs and entry.kind == "dir")
+    if entry.kind == "dir":
+        return dirs
+    # `history.py` is a module, no history.
+    return entry.kind in ("file", "symlink") and language_of(entry.name) in (None, "HTML")
 
 
 def find_readmes(root: Listing | None) -> Finding:
@@ -166,12 +170,12 @@ def find_licences(root: Listing | None) -> Finding:
 
 def is_readme(path: str) -> bool:
     """Whether a file's name is one of a README."""
-    return _README.fullmatch(path.rpartition("/")[2]) is not None
+    return _README.fullmatch(path.rpartition("/")[2]) is not None and language_of(path) in (None, "HTML")
 
 
 def is_licence(path: str) -> bool:
     """Whether a file's name is one of a licence."""
-    return _LICENCE.fullmatch(path.rpartition("/")[2]) is not None
+    return _LICENCE.fullmatch(path.rpartition("/")[2]) is not None and language_of(path) in (None, "HTML")
 
 
 def named_in_root(root: Listing | None, names: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from datetime import datetime
 from tui_agent.transports.survey import phrases_en, phrases_zh
 from tui_agent.transports.survey.history import Request
 from tui_agent.transports.survey.markup import code, quoted
+from tui_agent.transports.survey.units import UNITS
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _KANA_OR_HANGUL = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")
@@ -25,7 +26,6 @@ class Phrases:
 
     language: str
     table: Mapping[str, str]
-    units: Mapping[str, tuple[str, str]]
 
     def say(self, key: str, **values: str | int) -> str:
         """A phrase with its values put in; values are finished Markdown."""
@@ -37,8 +37,9 @@ class Phrases:
 
     def count(self, number: int, unit: str) -> str:
         """A number with what it counts."""
-        one, many = self.units[unit]
-        return (one if number == 1 else many).format(n=f"{number:,}")
+        one, many, chinese = UNITS[unit]
+        form = chinese if self.language == "zh" else one if number == 1 else many
+        return form.format(n=f"{number:,}")
 
     def join(self, items: Iterable[str]) -> str:
         """An enumeration."""
@@ -63,8 +64,8 @@ class Phrases:
         return count if exact else self.say("at_least", count=count)
 
 
-ENGLISH = Phrases("en", phrases_en.PHRASES, phrases_en.UNITS)
-CHINESE = Phrases("zh", phrases_zh.PHRASES, phrases_zh.UNITS)
+ENGLISH = Phrases("en", phrases_en.PHRASES)
+CHINESE = Phrases("zh", phrases_zh.PHRASES)
 
 
 def choose(request: Request) -> tuple[Phrases, str]:

@@ -1,25 +1,6 @@
-"""The survey's phrases in English: a unit has a form for one and a form for many."""
+"""The survey's phrases in English."""
 
 from __future__ import annotations
-
-UNITS = {
-    "file": ("{n} file", "{n} files"),
-    "regular_file": ("{n} regular file", "{n} regular files"),
-    "file_seen": ("{n} file (symbolic links included)", "{n} files (symbolic links included)"),
-    "byte": ("{n} byte", "{n} bytes"),
-    "commit": ("{n} commit", "{n} commits"),
-    "day": ("{n} day", "{n} days"),
-    "change": ("{n} uncommitted change", "{n} uncommitted changes"),
-    "star": ("{n} star", "{n} stars"),
-    "fork": ("{n} fork", "{n} forks"),
-    "issue": ("{n} open issue or pull request", "{n} open issues and pull requests"),
-    "entry": ("{n} entry", "{n} entries"),
-    "dependency": ("{n} runtime dependency", "{n} runtime dependencies"),
-    "call": ("{n} call", "{n} calls"),
-    "more": ("{n} more", "{n} more"),
-    "author": ("{n} author name", "{n} author names"),
-    "listed": ("{n} package", "{n} packages"),
-}
 
 PHRASES = {
     # joints
@@ -55,7 +36,7 @@ PHRASES = {
     # overview
     "h_overview": "Overview",
     "description": "The repository's own description: {quote}",
-    "readme_opens": "{path} opens with {quote} ({source})",
+    "readme_opens": "The first paragraph of prose in {path}: {quote} ({source})",
     "manifest_describes": "{path} describes it with {quote}",
     "nothing_describes": "Nothing that was read says in a sentence what this is.",
     "size": "The tree has {files} with {bytes} in all.",
@@ -142,7 +123,7 @@ PHRASES = {
     "manifest_failed": "{path} is in the root and could not be read.",
     "no_manifest": "The root has no manifest that the survey can parse.",
     "manifests_unknown": "Whether there is a manifest in the root could not be looked at.",
-    "further_manifests": "Further manifests below the root that were not read: {list}",
+    "further_manifests": "Further manifests below the root, not read: {list}",
     "tools": "Known by their files in the root: {list}",
     "tool": "{name} ({file})",
     "locks": "Lock files: {list}",
@@ -203,6 +184,7 @@ PHRASES = {
     "purpose_holds_data": "by its contents: {n} in data formats",
     "purpose_holds_media": "by its contents: {n} of images, sounds or fonts",
     "purpose_holds_extension": "by its contents: {n} with the extension {extension}",
+    "purpose_holds_mixed": "by its contents mixed, most often {extensions}",
     "purpose_holds_links": "by its contents: symbolic links only",
     "purpose_holds_submodules": "by its contents: submodules only",
     # architecture

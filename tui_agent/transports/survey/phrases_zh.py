@@ -2,25 +2,6 @@
 
 from __future__ import annotations
 
-UNITS = {
-    "file": ("{n} 个文件", "{n} 个文件"),
-    "regular_file": ("{n} 个普通文件", "{n} 个普通文件"),
-    "file_seen": ("{n} 个文件（含符号链接）", "{n} 个文件（含符号链接）"),
-    "byte": ("{n} 字节", "{n} 字节"),
-    "commit": ("{n} 次提交", "{n} 次提交"),
-    "day": ("{n} 天", "{n} 天"),
-    "change": ("{n} 处未提交的更改", "{n} 处未提交的更改"),
-    "star": ("{n} 个星标", "{n} 个星标"),
-    "fork": ("{n} 个派生", "{n} 个派生"),
-    "issue": ("{n} 个未关闭的议题和拉取请求", "{n} 个未关闭的议题和拉取请求"),
-    "entry": ("{n} 个条目", "{n} 个条目"),
-    "dependency": ("{n} 个运行时依赖", "{n} 个运行时依赖"),
-    "call": ("{n} 次调用", "{n} 次调用"),
-    "more": ("{n} 项", "{n} 项"),
-    "author": ("{n} 个作者名", "{n} 个作者名"),
-    "listed": ("{n} 个包", "{n} 个包"),
-}
-
 PHRASES = {
     # joints
     "comma": "、",
@@ -49,7 +30,7 @@ PHRASES = {
     # overview
     "h_overview": "概览",
     "description": "仓库自己的描述：{quote}",
-    "readme_opens": "{path} 开头写道：{quote}（{source}）",
+    "readme_opens": "{path} 的第一段文字：{quote}（{source}）",
     "manifest_describes": "{path} 的描述：{quote}",
     "nothing_describes": "读到的内容里没有一句话说明这是什么。",
     "size": "整棵树有 {files}，共 {bytes}。",
@@ -191,6 +172,7 @@ PHRASES = {
     "purpose_holds_data": "依内容：{n}是数据格式",
     "purpose_holds_media": "依内容：{n}是图像、声音或字体",
     "purpose_holds_extension": "依内容：{n}的扩展名为 {extension}",
+    "purpose_holds_mixed": "依内容混杂，最常见的是 {extensions}",
     "purpose_holds_links": "依内容：只有符号链接",
     "purpose_holds_submodules": "依内容：只有子模块",
     # architecture
@@ -268,7 +250,7 @@ PHRASES = {
     "activity_span": "日期不晚于今天的，从 {first} 到 {last}。",
     "activity_one_date": "日期不晚于今天的有一次：{last}。",
     "activity_head": "按历史顺序最新的是 {sha}，日期 {date}：{quote}",
-    "activity_since": "其中最晚的日期距今（{today}）{days}。",
+    "activity_since": "这些日期中最晚的距今（{today}）{days}。",
     "activity_cadence": (
         "相邻两次提交日期之间的间隔，中位数为 {gap} 天；所见提交中有 {recent} 次的日期在最近 {window}之内。"
     ),

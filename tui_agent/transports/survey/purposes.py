@@ -56,7 +56,7 @@ _NAMES: dict[str, str] = {
 }
 _PURPOSE = {name: purpose for purpose, names in _NAMES.items() for name in names.split()}
 # Names that say so little that mainly code inside says more.
-WEAK = frozenset({"assets", "data", "config", "database", "types", "styles", "locales", "templates"})
+_WEAK = frozenset({"assets", "data", "config", "database", "types", "styles", "locales", "templates"})
 _OF_PAGES = frozenset({"HTML", "CSS", "SCSS", "Sass", "Less", "JavaScript", "Jinja"})
 VENDORED = frozenset(_NAMES["vendored"].split())
 _SOURCES = frozenset(
@@ -76,10 +76,11 @@ class Purpose:
     by_name: bool
     values: Mapping[str, str | int]
 
-    @property
-    def is_program(self) -> bool:
-        """Whether the contents are mainly code, other than what pages are made of."""
-        return self.key == "code_in" and self.values["language"] not in _OF_PAGES
+    def says_more_than(self, name: Purpose) -> bool:
+        """Whether these contents contradict a name, or say more than a name that says little."""
+        if self.key in ("holds_links", "holds_submodules"):
+            return True
+        return name.key in _WEAK and self.key == "code_in" and self.values["language"] not in _OF_PAGES
 
 
 def purpose_of_name(name: str, packages: frozenset[str] = frozenset()) -> Purpose | None:
@@ -126,7 +127,8 @@ def purpose_of_contents(listing: Listing) -> Purpose | None:
     extension, share = max(counted.items(), key=lambda item: item[1].files)
     if share.files * 2 > total and extension:
         return Purpose("holds_extension", "other", False, {"extension": extension, "n": share.files})
-    return None
+    common = sorted((key for key in counted if key), key=lambda key: (-counted[key].files, key))
+    return Purpose("holds_mixed", "other", False, {"extensions": " ".join(common[:3])}) if common else None
 
 
 def _is_written(counted: Mapping[str, Share]) -> bool:

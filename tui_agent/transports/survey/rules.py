@@ -36,6 +36,7 @@ MOST_READ = 12  # files in all
 MOST_ROOT_MANIFESTS = 6
 MOST_WORKFLOWS = 2
 MOST_ROOMS = 8
+MOST_FURTHER = 4  # manifests below the root
 MOST_DEEPER = 6
 MOST_ENTRIES = 3
 MOST_WINDOWS = 10  # of one file
@@ -282,22 +283,16 @@ class _Rules:
             yield from self._read(entry.path)
 
     def _further_manifests(self) -> list[str]:
-        """Manifests below the root: the shallow ones first, examples and tests last."""
+        """Manifests below the root, the shallow ones first; those of tests, documents and examples are left alone."""
         known = {kind.search for kind in FORMATS if kind.search}
         found = {
             path
             for pattern, search in self.history.searches.items()
             if pattern in known
             for path in search.paths
-            if "/" in path and format_of(path) and not in_vendored(path)
+            if "/" in path and format_of(path) and not in_vendored(path) and not _aside(path)
         }
-
-        def order(path: str) -> tuple[bool, int, int, str]:
-            purpose = purpose_of_name(path.partition("/")[0])
-            aside = purpose is not None and (purpose.role in ("tests", "docs") or purpose.key == "examples")
-            return aside, path.count("/"), rank(path), path
-
-        return sorted(found, key=order)[:4]
+        return sorted(found, key=lambda path: (path.count("/"), rank(path), path))[:MOST_FURTHER]
 
     def _rest(self, view: FileView) -> Iterator[Wish]:
         """The windows of a file that are still missing, all of them at once, as far as the bound allows."""
@@ -306,3 +301,9 @@ class _Rules:
         left = MOST_WINDOWS - self.read[view.path]
         for offset in range(len(view.text), view.characters, view.window)[: max(left, 0)]:
             yield Wish("read_file", {"path": view.path, "offset": offset})
+
+
+def _aside(path: str) -> bool:
+    """Whether a file belongs to tests, documents or examples."""
+    purposes = (purpose_of_name(part) for part in path.split("/")[:-1])
+    return any(purpose and (purpose.role in ("tests", "docs") or purpose.key == "examples") for purpose in purposes)

@@ -72,8 +72,9 @@ def purpose(room: Room, phrases: Phrases) -> str:
     values: dict[str, str | int] = {}
     for key, value in found.values.items():
         values[key] = phrases.count(value, "file") if isinstance(value, int) else value
-    if "extension" in values:
-        values["extension"] = code(str(values["extension"]))
+    for key in ("extension", "extensions"):
+        if key in values:
+            values[key] = phrases.codes(str(values[key]).split())
     return phrases.say(f"purpose_{found.key}", **values)
 
 

@@ -159,13 +159,13 @@ def activity(facts: Facts, phrases: Phrases) -> list[str]:
         lines.append(phrases.say("activity_one_date", last=day(dates[0])))
     elif dates:
         lines.append(phrases.say("activity_span", first=day(dates[0]), last=day(dates[-1])))
+    if found.days_since is not None:
+        since = phrases.count(found.days_since, "day")
+        lines.append(phrases.say("activity_since", days=since, today=day(found.today)))
     head = found.commits[0]
     if head.when is not None and head.sha:
         quote = phrases.quote(head.message, 100) if head.message.strip() else "–"
         lines.append(phrases.say("activity_head", sha=code(head.sha[:12]), date=day(head.when), quote=quote))
-    if found.days_since is not None:
-        since = phrases.count(found.days_since, "day")
-        lines.append(phrases.say("activity_since", days=since, today=day(found.today)))
     if found.median_gap is not None:
         window = phrases.count(RECENT_DAYS, "day")
         gap, recent = f"{found.median_gap:,.1f}", f"{found.within(RECENT_DAYS):,}"

@@ -23,7 +23,7 @@ def strengths(facts: Facts, phrases: Phrases) -> list[str]:
         lines.append(phrases.say("s_licence", licence=code(info.licence)))
     if facts.tests.state == "found":
         lines.append(phrases.say("s_tests", list=tests_found(facts, phrases)))
-    if facts.ci.state == "found":
+    if any(system for _, system in facts.ci.systems):
         lines.append(phrases.say("s_ci", list=ci_found(facts, phrases)))
     if facts.docs.state == "found":
         lines.append(phrases.say("s_docs", list=phrases.codes(f"{path}/" for path in facts.docs.paths)))
