@@ -17,7 +17,8 @@ import httpx
 from tui_agent.transports.local_folder import FolderSource
 from tui_agent.transports.local_git_objects import DiskObjects, Objects, StoredObjects
 from tui_agent.transports.local_git_place import GitPlace, find_git
-from tui_agent.transports.local_git_refs import DiskRefs, StoredRefs
+from tui_agent.transports.local_git_refs import HEAD, DiskRefs, StoredRefs
+from tui_agent.transports.local_git_reftable import ReftableRefs
 from tui_agent.transports.local_git_source import GitSource
 from tui_agent.transports.local_git_status import count_changes
 from tui_agent.transports.local_routes import Question, answer
@@ -61,13 +62,10 @@ class LocalTransport(httpx.AsyncBaseTransport):
         place = find_git(folder)
         if place is None:
             return cls(FolderSource(str(folder)), _name(folder), folder)
-        if place.reftable:
-            raise LocalRepositoryError(
-                f"{_show(place.root)} keeps its refs in the reftable format, which cannot be read yet; "
-                "`git refs migrate --ref-format=files` would convert it."
-            )
         objects = DiskObjects(f"{place.common_dir}/objects")
-        refs = DiskRefs(place.git_dir, place.common_dir)
+        store = ReftableRefs if place.reftable else DiskRefs
+        refs = store(place.git_dir, place.common_dir)
+        refs.read(HEAD)  # says at once where a reftable cannot be read
         source = GitSource(objects, refs, git_dir=place.common_dir, bare=place.work_tree is None)
         transport = cls(source, _name(place.root), place.root)
         if place.work_tree is not None:

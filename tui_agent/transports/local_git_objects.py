@@ -278,7 +278,7 @@ class DiskObjects:
         if path is None:
             raise ObjectMissing(sha)
         with open_regular(path) as file:
-            start = zlib.decompressobj().decompress(file.read(512), 64)
+            start = zlib.decompressobj().decompress(file.read(4096), 64)
         kind, _, size = start[: start.index(b"\0")].partition(b" ")
         return kind.decode("ascii"), int(size)
 

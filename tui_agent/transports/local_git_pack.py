@@ -22,6 +22,8 @@ TYPES = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 MAX_OBJECT = 512 * 1024 * 1024
 """Bytes of an object that is inflated; git's own core.bigFileThreshold."""
 _OFS_DELTA, _REF_DELTA = 6, 7
+_DELTA_HEADER = 20
+"""Bytes of the two sizes that a delta begins with, at most."""
 _CACHE = 16 * 1024 * 1024
 """Bytes of delta bases that a pack keeps at hand."""
 _KNOWN_CHAINS = 50_000
@@ -75,7 +77,11 @@ class OpenPack:
         number, size, start, _ = self._header(offset)
         if number in TYPES:
             return size
-        begin = zlib.decompressobj().decompress(self._mapped()[start : start + 64], 24)
+        stream = zlib.decompressobj()
+        begin = stream.decompress(self._mapped()[start : start + 64], _DELTA_HEADER)
+        if len(begin) < _DELTA_HEADER and not stream.eof:
+            # The tables of a deflated block may take some hundred bytes before the first byte comes out.
+            begin = zlib.decompressobj().decompress(self._mapped()[start : start + 4096], _DELTA_HEADER)
         _, position = _varint(begin, 0)
         size, _ = _varint(begin, position)
         return size

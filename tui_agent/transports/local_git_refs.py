@@ -24,6 +24,11 @@ _FORBIDDEN = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 _PER_WORKTREE = (b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/")
 
 
+def is_per_worktree(name: bytes) -> bool:
+    """Whether a linked worktree has this ref for itself."""
+    return name == HEAD or name.startswith(_PER_WORKTREE)
+
+
 class RefStore(Protocol):
     """Where refs are kept."""
 
@@ -93,7 +98,7 @@ class DiskRefs:
         return sorted(filter(is_ref_name, found))
 
     def _base(self, name: bytes) -> str:
-        return self._git_dir if name == HEAD or name.startswith(_PER_WORKTREE) else self._common_dir
+        return self._git_dir if is_per_worktree(name) else self._common_dir
 
     def _packed_refs(self) -> dict[bytes, bytes]:
         path = os.path.join(self._common_dir, "packed-refs")  # noqa: PTH118 - as above

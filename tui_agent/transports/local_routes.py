@@ -13,7 +13,17 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlencode
 
 from tui_agent.transports import local_replies as replies
-from tui_agent.transports.local_source import LINK, SUBMODULE, TREE, Ref, Refusal, Source, Stop, TreeEntry
+from tui_agent.transports.local_source import (
+    LINK,
+    SUBMODULE,
+    TREE,
+    LocalRepositoryError,
+    Ref,
+    Refusal,
+    Source,
+    Stop,
+    TreeEntry,
+)
 from tui_agent.transports.local_text import decode_name, encode_name
 
 _SHA = re.compile(r"[0-9a-f]{40}", re.IGNORECASE)
@@ -85,12 +95,14 @@ def answer(source: Source, full_name: str, question: Question, stop: Stop) -> An
     try:
         if not (found and owner and name):
             raise Refusal(404, _NOT_FOUND)
-        parts = [decode_name(unquote_to_bytes(part)) for part in rest.split("/")] if rest else []
+        parts = [_text(unquote_to_bytes(part)) for part in rest.split("/")] if rest else []
         base = f"{question.url}{before}/repos/{owner}/{name}"
-        query = dict(parse_qsl(question.query, keep_blank_values=True))
+        query = dict(parse_qsl(question.query, keep_blank_values=True, errors="surrogateescape"))
         reply = _route(_Asked(source, full_name, base, parts, query, question.accept, stop))
     except Refusal as refusal:
         return _json(refusal.status, replies.error(refusal))
+    except LocalRepositoryError as error:
+        return _json(422, replies.error(Refusal(422, str(error))))
     etag = reply.headers.get("ETag", "")
     if etag and _matches(question.if_none_match, etag):
         return Answer(304, b"", {key: reply.headers[key] for key in ("ETag", "Vary", "Cache-Control")})
@@ -122,6 +134,14 @@ def _route(asked: _Asked) -> Answer:
         case ["contents", *path] if path[-1]:
             return _contents(asked, path)
     raise Refusal(404, _NOT_FOUND)
+
+
+def _text(raw: bytes) -> str:
+    """A part of a path as it was meant: a name the way replies write it, or the name's own bytes."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return decode_name(raw)
 
 
 def _commit(asked: _Asked, ref: str) -> Answer:
@@ -266,7 +286,11 @@ def _link(asked: _Asked, page: int, more: bool, last: int | None) -> str:
     if page > 1:
         pages["first"] = 1
     url = f"{asked.base}/{'/'.join(asked.parts)}?"
-    return ", ".join(f'<{url}{urlencode({**asked.query, "page": n})}>; rel="{rel}"' for rel, n in pages.items())
+    links = []
+    for relation, number in pages.items():
+        query = urlencode({**asked.query, "page": number}, errors="surrogateescape")
+        links.append(f'<{url}{query}>; rel="{relation}"')
+    return ", ".join(links)
 
 
 def _matches(if_none_match: str, etag: str) -> bool:
