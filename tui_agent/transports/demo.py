@@ -13,19 +13,17 @@ import httpx
 
 from tui_agent.events import BreakerChanged, Event, Notice, RateLimitWait, RetryScheduled, RunFinished, ToolFinished
 from tui_agent.resilience.clock import Clock
-from tui_agent.transports.demo_repository import NAME
 from tui_agent.transports.local_git import LocalTransport
 from tui_agent.transports.local_memory import memory_repository
 
-OWNER = "demo"
-REPO = f"{OWNER}/{NAME}"
+REPO = "demo/tidepool"
 FAULTS = "get_repo_info:503x1,read_file:503x4"
 """One passing failure that a retry heals; then enough of them, side by side, to open a breaker."""
 WELCOME = (
     "Demo: an embedded repository, an embedded model, and a server that fails on purpose; no key, no network. "
     "Watch the breaker of read_file."
 )
-PACE = 0.045
+PACE = 0.12
 """Seconds between two pieces that the embedded model streams."""
 _LIMIT = 60
 _FIRST_WINDOW = 12

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-NAME = "tidepool"
-
 
 class Change(NamedTuple):
     """One commit: `files` are written (None deletes); `date` in epoch seconds, UTC."""

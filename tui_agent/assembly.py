@@ -1,0 +1,290 @@
+"""How a run is put together: which transports stand under which clients, behind which layers.
+
+One code path serves all: GitHub, a local repository, the survey and the demo differ only here. What
+is heavy (openai, httpx, dulwich) is imported when the first run is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from tui_agent.events import Emit, Event, Notice, RunFinished
+from tui_agent.redact import Redactor
+from tui_agent.request import RunRequest, UsageError
+from tui_agent.resilience.clock import Clock
+from tui_agent.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
+    import openai
+
+    from tui_agent.agent.guards import Guards
+    from tui_agent.agent.llm import LanguageModel
+    from tui_agent.agent.run import Run
+    from tui_agent.github.address import Address
+    from tui_agent.github.client import GitHubClient
+    from tui_agent.transports.faults import FaultScript
+    from tui_agent.transports.local_git import LocalTransport
+
+PUBLIC_API = "https://api.github.com"
+SURVEY_URL = "http://survey.invalid/v1"
+LOCAL_URL = "http://local.invalid"
+"""Names that are asked of no network: a transport answers them."""
+DEMO_SETTINGS: dict[str, Any] = {
+    "breaker_threshold": 3,
+    "breaker_reset": 6.0,
+    "base_delay": 1.5,
+    "max_delay": 4.0,
+    "max_retries": 3,
+    "max_rate_wait": 90.0,
+}
+"""What the demo sets, so that its breaker opens and closes while one watches."""
+
+EngineName = Literal["llm", "survey"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """A request with its choices made, before anything heavy is imported.
+
+    Args:
+        request: as it was asked.
+        address: the repository; None for the demo's own.
+        engine: who decides.
+        model: its name.
+    """
+
+    request: RunRequest
+    address: Address | None
+    engine: EngineName
+    model: str
+
+    @property
+    def repo(self) -> str:
+        """`owner/name` as it was asked for."""
+        return self.address.full_name if self.address else "demo/tidepool"
+
+    @property
+    def source(self) -> Literal["github", "local"]:
+        """Where the repository lies."""
+        return "github" if self.address and self.address.local_path is None else "local"
+
+
+class Assembly:
+    """What lives as long as the process: layers, clients, the script of faults.
+
+    Args:
+        settings: all numbers and names.
+        clock: all time.
+        demo: the embedded repository and model take the place of what a request names.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock, *, demo: bool) -> None:
+        self.settings = dataclasses.replace(settings, **DEMO_SETTINGS) if demo else settings
+        self.demo = demo
+        self._clock = clock
+        self._redact = Redactor([settings.api_key, settings.github_token])
+        self._guards: Guards | None = None
+        self._script: FaultScript | None = None
+        self._clients: dict[str, httpx.AsyncClient] = {}
+        self._told_hosts: set[str] = set()
+
+    @property
+    def guards(self) -> Guards:
+        """The layers, made on first use."""
+        if self._guards is None:
+            from tui_agent.agent.guards import Guards
+
+            self._guards = Guards(self.settings, self._clock)
+        return self._guards
+
+    @property
+    def script(self) -> FaultScript:
+        """The faults to inject, made on first use."""
+        if self._script is None:
+            from tui_agent.agent.guards import GUARDED
+            from tui_agent.transports.faults import FaultScript
+
+            self._script = FaultScript(frozenset(GUARDED))
+        return self._script
+
+    def choose(self, request: RunRequest) -> Wanted:
+        """The request with its choices made.
+
+        Raises:
+            UsageError: it cannot be understood.
+        """
+        if self.demo:
+            return Wanted(request, None, "survey", "survey")
+        from tui_agent.github.address import parse
+
+        address = parse(request.repo, api_url=self.settings.github_api_url)
+        if request.engine == "llm" and not self.settings.api_key:
+            raise UsageError("--engine llm needs a key: set API_KEY (or DEEPSEEK_API_KEY).")
+        llm = request.engine == "llm" or (request.engine == "auto" and bool(self.settings.api_key))
+        return Wanted(request, address, "llm" if llm else "survey", self.settings.model if llm else "survey")
+
+    async def make_run(self, wanted: Wanted, emit: Emit) -> Run:
+        """A run, ready to be executed.
+
+        Raises:
+            UsageError: the local folder cannot be read as a repository.
+        """
+        if wanted.address is None:
+            return self._demo_run(wanted, emit)
+        from tui_agent.agent.prices import price_of
+        from tui_agent.agent.run import Plan, Run
+        from tui_agent.transports.survey.writer import write_report
+
+        address, request, settings = wanted.address, wanted.request, self.settings
+        local = await self._open(address.local_path) if address.local_path else None
+        plan = Plan(
+            owner=address.owner,
+            name=address.name,
+            source=wanted.source,
+            ref=request.ref,
+            tail=address.ref_and_path,
+            question=request.question,
+            preset=request.preset,
+            lang=request.lang or settings.lang,
+            engine=wanted.engine,
+            max_turns=settings.max_turns,
+            max_tokens=settings.max_tokens,
+            window=settings.context_limit,
+            price=price_of(settings.base_url, settings.model) if wanted.engine == "llm" else None,
+            web=None if local else f"https://{address.host}/{address.full_name}",
+            notices=self._notices(wanted, address),
+        )
+        client = self._local(local, address.name) if local else self._github()
+        model = self._embedded("survey") if wanted.engine == "survey" else self._llm()
+        return Run(plan, client, model, self._clock, emit, write_report, local.uncommitted_changes if local else None)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
+            with suppress(Exception):
+                await client.aclose()
+
+    def _demo_run(self, wanted: Wanted, emit: Emit) -> Run:
+        """The same parts on other transports: a busy server, the survey at a pace that a person can follow."""
+        from tui_agent.agent.run import Plan, Run
+        from tui_agent.transports import demo
+        from tui_agent.transports.survey.writer import write_report
+
+        self.script.clear()
+        self.script.add(demo.FAULTS)
+        client = self._client(self._wrapped(demo.server(self._clock), "snapshot"), "demo", LOCAL_URL, None)
+        owner, name = wanted.repo.split("/")
+        plan = Plan(
+            owner=owner,
+            name=name,
+            source="local",
+            question=wanted.request.question,
+            preset=wanted.request.preset,
+            lang=wanted.request.lang or self.settings.lang,
+            engine="survey",
+            notices=(Notice(level="info", text=demo.WELCOME),),
+        )
+        run = Run(plan, client, self._embedded("demo", demo.PACE), self._clock, emit, write_report)
+        narrator = demo.Narrator(run.emit)
+
+        def narrated(event: Event) -> None:
+            # The run's last event stays the last: there the narrator speaks first.
+            if isinstance(event, RunFinished):
+                narrator(event)
+                emit(event)
+            else:
+                emit(event)
+                narrator(event)
+
+        run.sink = narrated
+        return run
+
+    def _notices(self, wanted: Wanted, address: Address) -> tuple[Notice, ...]:
+        settings = self.settings
+        texts: list[str] = []
+        if wanted.source == "github" and settings.github_api_url != PUBLIC_API and address.named_host != address.host:
+            texts.append(f"{address.full_name} is asked of {address.host}, since GITHUB_API_URL is set.")
+        if wanted.engine == "survey":
+            why = "The" if settings.api_key else "No API key is set: the"
+            texts.append(f"{why} built-in survey explores by rule and computes its report; no LLM takes part.")
+        elif settings.base_url not in self._told_hosts:
+            self._told_hosts.add(settings.base_url)
+            host = urlsplit(settings.base_url).hostname or settings.base_url
+            texts.append(f"The model at {host} receives what the agent reads, under your API key.")
+        return tuple(Notice(level="info", text=text) for text in texts)
+
+    async def _open(self, path: Path) -> LocalTransport:
+        from tui_agent.transports.local_git import LocalRepositoryError, LocalTransport
+
+        try:
+            return await asyncio.to_thread(LocalTransport.open, path)
+        except LocalRepositoryError as error:
+            raise UsageError(str(error)) from error
+
+    def _local(self, transport: LocalTransport, name: str) -> GitHubClient:
+        return self._client(self._wrapped(transport, "snapshot"), f"local:{name}", LOCAL_URL, None)
+
+    def _github(self) -> GitHubClient:
+        url = self.settings.github_api_url
+        return self._client(self._network("github"), url, url, self.settings.github_token)
+
+    def _client(self, http: httpx.AsyncClient, gate: str, api_url: str, token: str | None) -> GitHubClient:
+        from tui_agent.github.client import GitHubClient
+
+        return GitHubClient(
+            http,
+            api_url=api_url,
+            token=token,
+            retry=self.guards.retry,
+            breakers=self.guards.breakers,
+            gate=self.guards.gate(gate),
+            clock=self._clock,
+            timeout=self.settings.request_timeout,
+            redact=self._redact,
+        )
+
+    def _llm(self) -> LanguageModel:
+        settings = self.settings
+        return self._model(self._network("llm"), settings.api_key or "", settings.model, settings.base_url)
+
+    def _embedded(self, name: str, pace: float = 0.0) -> LanguageModel:
+        """The survey in a model's place: no key, no network."""
+        from tui_agent.transports.survey.model import SurveyTransport
+
+        if name not in self._clients:
+            self._clients[name] = self._wrapped(SurveyTransport(self._clock, pace=pace), "llm")
+        return self._model(self._clients[name], "none", "survey", SURVEY_URL)
+
+    def _model(self, http: httpx.AsyncClient, key: str, name: str, url: str) -> LanguageModel:
+        from openai import AsyncOpenAI
+
+        from tui_agent.agent.llm import LanguageModel, ModelOptions
+
+        # The SDK takes clients of httpx as well as of its own httpx2; its annotation names the latter alone.
+        http_client: Any = http
+        client: openai.AsyncOpenAI = AsyncOpenAI(api_key=key, base_url=url, http_client=http_client)
+        options = ModelOptions(name, self.settings.llm_timeout, self.settings.llm_queue_timeout)
+        return LanguageModel(client, options, self.guards.model_pipeline(url), self._clock, self._redact)
+
+    def _network(self, name: str) -> httpx.AsyncClient:
+        from tui_agent.transports.network import NetworkTransport
+
+        if name not in self._clients:
+            self._clients[name] = self._wrapped(NetworkTransport(), name)
+        return self._clients[name]
+
+    def _wrapped(self, transport: httpx.AsyncBaseTransport, name: str) -> httpx.AsyncClient:
+        """A client on a transport, with the process's faults around it."""
+        import httpx
+
+        from tui_agent.transports.faults import FaultTransport
+
+        faulty = FaultTransport(transport, self.script, self._clock, name)
+        return httpx.AsyncClient(transport=faulty, timeout=None, trust_env=False)
