@@ -16,6 +16,7 @@ Piece = tuple[str, str]
 LABELS: Final = frozenset({"question", "reasoning", "said", "arguments", "observation"})
 """Nodes that are a label beside their text."""
 MIN_NOTE: Final = 8
+LONGEST: Final = 1000
 MIN_SUBJECT: Final = 4
 _FIRST: Final = re.compile(" · |, ")
 """A note with less room than this is left out."""
@@ -61,6 +62,14 @@ def _label_line(node: Node, room: int) -> list[Piece]:
     return pieces
 
 
+def _words(text: str) -> str:
+    """The text on one line, at most as long as any line can show."""
+    # Most are clean already, and every line that is drawn asks three times.
+    if len(text) < 200 and text.isascii() and text.isprintable() and "  " not in text:
+        return text
+    return one_line(text, LONGEST)
+
+
 _FOLDED_TEXT: Final = {"said": "trace--text", "question": "trace--text"}
 _NAMES: Final = {"turn": "trace--turn", "call": "trace--tool"}
 
@@ -69,10 +78,10 @@ def _state_line(node: Node, room: int) -> list[Piece]:
     tone = f"trace--{node.tone}"
     pieces: list[Piece] = [(f"{node.mark} ", tone)] if node.mark else []
     room -= 2 if node.mark else 0
-    name = one_line(node.name, max(1, room))
+    name = elide(_words(node.name), max(1, room))
     pieces.append((name, _NAMES.get(node.kind, tone)))
     room -= cell_len(name)
-    subject, note = one_line(node.subject, 1000), one_line(node.note, 1000)
+    subject, note = _words(node.subject), _words(node.note)
     status, gap = node.status, " … " if node.live else "  "
     # The first word of the status says how it stands: what follows it goes before any of the subject does.
     wanted = min(cell_len(subject), 12) + 1 if subject else 0

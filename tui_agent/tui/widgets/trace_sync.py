@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil
 from typing import Final, Literal
 
 from tui_agent import events as ev
@@ -13,7 +12,7 @@ from tui_agent.tui.widgets import trace_words as words
 from tui_agent.tui.widgets.trace_tree import Node, Tree, walk
 from tui_agent.tui.widgets.trace_turn import TurnRow, Waits, put, sentence
 
-RECENT: Final = 32
+RECENT: Final = 8
 """How many of the last turns an update looks at; those before only while a call of theirs runs."""
 Address = tuple[tuple[str, int], ...]
 """Where a node stands, told so that a tree of the same run made anew has it too."""
@@ -93,8 +92,8 @@ class TraceSync:
             put(self.tree, self._snapshot, words.snapshot_words(state, now), live=state.run.running)
         for row in {**self._calling, **dict.fromkeys(self._turns[-1:])}:
             row.sync(state, now, (), tidy=False)
-        lefts = [until - now for until in ends if until is not None and until > now]
-        return min((left - ceil(left) + 1 for left in lefts), default=None)
+        due = [until for until in ends if until is not None and until > now]
+        return min((until - now - words.seconds_left(until, now) + 1 for until in due), default=None)
 
     # -- the parts --------------------------------------------------------------------------
 

@@ -25,12 +25,13 @@ class Node:
 
     `mark name subject status note` stand on the line; `name` and `status` are never left out.
     `chosen` is the user's wish to see it open or folded, `open` how it stands. `laid` is the
-    width for which `text_rows` was counted, 0 where it is a guess.
+    width for which `text_rows` was counted, 0 where it is a guess. `depth` is 0 below the root.
     """
 
     __slots__ = (
         "children",
         "chosen",
+        "depth",
         "hits",
         "hits_below",
         "index",
@@ -67,6 +68,7 @@ class Node:
         self.source = source
         self.parent: Node | None = None
         self.index = 0
+        self.depth = 0
         self.children: list[Node] = []
         self.sums: list[int] = []
         self.visible_below = 0
@@ -105,11 +107,6 @@ class Node:
         while node is not None and node.parent is not None:
             yield node
             node = node.parent
-
-    @property
-    def depth(self) -> int:
-        """0 for what hangs on the root."""
-        return sum(1 for _ in self.ancestors())
 
 
 # Binary indexed trees (Fenwick 1994) over the children's rows: add, append and find in O(log n).
@@ -164,12 +161,13 @@ class Layout:
 class Tree:
     """The nodes, their rows, and the texts laid out last.
 
-    `dirty` holds what changed since the view last drew: True where rows came or went.
-    `wrapped` counts the rows ever laid out: the work done.
+    `dirty` holds what changed since the view last drew: True where rows came or went. `loose` holds
+    the open nodes whose rows are a guess. `wrapped` counts the rows ever laid out: the work done.
     """
 
     root: Node = field(default_factory=lambda: Node("root"))
     dirty: dict[Node, bool] = field(default_factory=dict)
+    loose: dict[Node, None] = field(default_factory=dict)
     wrapped: int = 0
     _layouts: OrderedDict[Node, Layout] = field(default_factory=OrderedDict)
 
@@ -186,6 +184,7 @@ class Tree:
     def add(self, parent: Node, node: Node) -> Node:
         """Hang a node below the last child of `parent`."""
         node.parent, node.index = parent, len(parent.children)
+        node.depth = 0 if parent is self.root else parent.depth + 1
         parent.children.append(node)
         _append(parent.sums, node.rows)
         self._grow(parent, node.rows)
@@ -200,6 +199,7 @@ class Tree:
         for child in parent.children:
             for node in walk(child):
                 self.dirty.pop(node, None)
+                self.loose.pop(node, None)
                 self._layouts.pop(node, None)
                 node.parent = None
             self.count_hits(parent, -child.hits - child.hits_below)
@@ -213,9 +213,7 @@ class Tree:
         if node.open == is_open:
             return
         before = node.rows
-        node.open = is_open
-        if is_open and node.source is not None and not node.laid:
-            node.text_rows = self._guess(node)
+        self._open(node, is_open)
         self._resize(node, node.rows - before)
         self._changed(node, True)
 
@@ -223,11 +221,10 @@ class Tree:
         """Open or fold every node, as the user's wish."""
         for node in walk(self.root):
             if node is not self.root and node.opens:
-                node.chosen = node.open = is_open
+                node.chosen = is_open
                 node.touched = True
                 node.version += 1
-                if is_open and node.source is not None and not node.laid:
-                    node.text_rows = self._guess(node)
+                self._open(node, is_open)
         self._recount(self.root)
         self.dirty[self.root] = True
 
@@ -235,6 +232,8 @@ class Tree:
         """Something on the node's line, or (with `text`) its text, is another now."""
         if text:
             node.laid = 0
+            if node.open:
+                self.loose[node] = None
         self._changed(node, text and node.open)
 
     def shown(self, node: Node) -> bool:
@@ -247,6 +246,19 @@ class Tree:
                 return True
             at = at.parent
         return False
+
+    def loosen(self) -> None:
+        """Another width: every open text has to be laid out anew where it is seen."""
+        self.loose.update((node, None) for node in walk(self.root) if node.open and node.source is not None)
+
+    def _open(self, node: Node, is_open: bool) -> None:
+        node.open = is_open
+        if not is_open:
+            self.loose.pop(node, None)
+        elif node.source is not None:
+            self.loose[node] = None
+            if not node.laid:
+                node.text_rows = self._guess(node)
 
     def _changed(self, node: Node, rows: bool) -> None:
         node.version += 1
@@ -303,10 +315,22 @@ class Tree:
                 return node, row
             row -= 1 + node.text_rows
 
+    def line_after(self, node: Node) -> Node | None:
+        """The node whose line comes after a shown node's line and text."""
+        if node.open and node.children:
+            return node.children[0]
+        while node.parent is not None:
+            siblings = node.parent.children
+            if node.index + 1 < len(siblings):
+                return siblings[node.index + 1]
+            node = node.parent
+        return None
+
     # -- texts ------------------------------------------------------------------------------
 
     def settle(self, node: Node, width: int) -> bool:
         """Count an open node's rows for `width` where that is not done; whether their number changed."""
+        self.loose.pop(node, None)
         if not node.open or node.source is None or node.laid == width:
             return False
         rows = len(self.layout(node, width).rows)

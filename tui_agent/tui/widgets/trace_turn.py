@@ -72,8 +72,6 @@ class CallRow:
     def sync(self, tree: Tree, waits: Waits, now: float) -> None:
         """Bring the node to what is known of the call."""
         call, node = self.call, self.node
-        if call.revision == self.revision and not self.waiting:
-            return
         self.waiting = call.waiting(now) is not None
         put(tree, node, words.call_words(call, now), live=call.running)
         if call.revision == self.revision:
@@ -152,9 +150,13 @@ class TurnRow:
         self._revision = turn.revision
         self._model_said(now)
         self._texts(running, tidy)
+        ended = False
         for row in self._live:
-            row.sync(tree, self._waits, now)
-        self._count_ended()
+            if row.waiting or row.revision != row.call.revision:
+                row.sync(tree, self._waits, now)
+                ended = ended or not row.call.running
+        if ended:
+            self._count_ended()
         new_calls = turn.calls[self._calls :]
         if notices:
             self._notices.extend(notices)
@@ -167,7 +169,8 @@ class TurnRow:
         else:
             for call in new_calls:
                 self._add_call(call, now)
-        self._count_ended()
+        if new_calls:
+            self._count_ended()
         put(tree, self.node, words.turn_words(turn, state, now, self._tools, self._ends), live=running)
 
     def _start_over(self) -> None:

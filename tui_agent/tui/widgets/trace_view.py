@@ -180,7 +180,8 @@ class TraceView(TraceWindow, can_focus=True):
             return
         if self.search.go_on():
             self.call_later(self._find_more, query)
-        self._repaint()
+        else:
+            self._repaint()
         self._tell()
 
     def jump(self, *, backwards: bool = False) -> bool:

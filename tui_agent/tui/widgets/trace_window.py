@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import ClassVar, Final
 
 from textual import events
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
-from textual.reactive import Reactive, reactive
+from textual.reactive import reactive
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from tui_agent.tui.state import DashboardState
@@ -20,6 +22,10 @@ from tui_agent.tui.widgets.trace_tree import Node, Tree
 HINT: Final = "Nothing to trace yet. Name a repository below and press Enter: every step of the agent appears here."
 MANY: Final = 100
 """Where more nodes than this changed at once, the whole pane is drawn."""
+EIGHTHS: Final = 8
+"""In how many steps of a cell Textual draws the thumb of a scroll bar."""
+FEW: Final = 8
+"""So many nodes are looked for one by one; of more, those on the page are found row by row."""
 Place = tuple[Node, int]
 """A row: 0 is a node's line, 1… its text."""
 
@@ -65,12 +71,10 @@ class TraceWindow(ScrollView):
         & > .trace--bar { color: $primary; }
         & > .trace--cursor { background: $primary 18%; }
         & > .trace--hit { background: $warning 25%; text-style: underline; }
-        & > .trace--current-hit { color: $warning; text-style: bold reverse; }
+        & > .trace--current-hit { color: $text-warning; text-style: bold reverse; }
     }
     """
 
-    # The scroll bar is always there and knows the height from `_commit`: growing needs no new layout of the screen.
-    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
     following: reactive[bool] = reactive(True, repaint=False, bindings=True)
     """Whether the end is kept in view, with the cursor on it."""
     told: reactive[str] = reactive("", repaint=False)
@@ -86,8 +90,8 @@ class TraceWindow(ScrollView):
         self.hint = HINT
         self._cursor: Place | None = None
         self._drawn_cursor = -1
-        self._own_scroll = False
         self._place = 0
+        self._thumb = (0, 0, False)
         self._width, self._page = 0, 1
         self._painter = Painter(self.get_component_rich_style, self.search)
         self._strips: LRUCache[Place, tuple[object, Strip]] = LRUCache(512)
@@ -101,6 +105,7 @@ class TraceWindow(ScrollView):
         kept: dict[Address, Node] = {}
         if outdated == "new run":
             self.search.clear()
+            self._tell()
             self._cursor, self.following = None, True
         elif outdated:
             marked = {place[0] for place in (anchor, self._cursor) if place is not None}
@@ -193,20 +198,37 @@ class TraceWindow(ScrollView):
 
     def _settle(self, top: int) -> int:
         """Wrap the open texts that the page beginning at `top` shows; where that page begins then."""
-        tree, page = self.tree_, self._page
+        tree = self.tree_
         top = self._clamped(top)
-        row = top
-        while row < min(top + page, tree.height):
-            node, inner = tree.at(row)
+        while (place := self._loose_on(top)) is not None:
+            node, inner = place
             before = node.text_rows
             if tree.settle(node, self._room(node)):
                 if inner:
                     # The rest of the text stays where it is: what was above the page was a guess.
                     top += max(1 - inner, node.text_rows - before)
-                top = row = self._clamped(top)
-            else:
-                row += 1 + node.text_rows - inner if node.open else 1
+                top = self._clamped(top)
         return top
+
+    def _loose_on(self, top: int) -> Place | None:
+        """The first node on the page whose rows are a guess, with its first row there."""
+        tree, end = self.tree_, top + self._page
+        if not tree.loose:
+            return None
+        if len(tree.loose) <= FEW:
+            for node in tree.loose:
+                if tree.shown(node) and (row := tree.line_of(node)) < end and row + node.text_rows >= top:
+                    return node, max(0, top - row)
+            return None
+        at: Node | None
+        at, inner = tree.at(top)
+        row = top - inner
+        while at is not None and row < end:
+            if at in tree.loose:
+                return at, max(0, top - row)
+            row += 1 + at.text_rows if at.open else 1
+            at = tree.line_after(at)
+        return None
 
     def _clamped(self, top: int) -> int:
         last = max(0, self.tree_.height - self._page)
@@ -216,23 +238,36 @@ class TraceWindow(ScrollView):
         """Scroll to `top` and draw what changed."""
         height = self.tree_.height
         if height != self.virtual_size.height:
-            self.virtual_size = Size(self._width, height)
-            self.vertical_scrollbar.window_virtual_size = height
-        self._own_scroll = True
-        if top != self._top:
-            self.scroll_to(y=top, animate=False, force=True)
-        elif self.scroll_target_y > self.max_scroll_y:
-            self.scroll_target_y = top
-        self._own_scroll = False
-        self._paint(top)
+            # No new layout of the screen for it: the scroll bar is always there, and is told here.
+            self.set_reactive(TraceWindow.virtual_size, Size(self._width, height))
+        dirty, self.tree_.dirty = self.tree_.dirty, {}
+        cursor, before = self.cursor, self._drawn_cursor
+        self._drawn_cursor = -1 if cursor is None else self._row_of(cursor)
+        if top != self._top or self.scroll_target_y > self.max_scroll_y:
+            # Not by `scroll_to`, which is what the user does: it would end the following, and costs five times as much.
+            self.set_scroll(None, top)
+            self.set_reactive(TraceWindow.scroll_target_y, float(top))
+            self.refresh()
+        else:
+            self._paint(top, dirty, {before, self._drawn_cursor} if before != self._drawn_cursor else set())
+        self._move_bar(top, height)
 
-    def _paint(self, top: int) -> None:
+    def _move_bar(self, top: int, height: int) -> None:
+        """Tell the scroll bar; it is drawn only where its thumb is seen to change, which is seldom in a long trace."""
+        bar = self.vertical_scrollbar
+        bar.set_reactive(ScrollBar.position, float(top))
+        bar.set_reactive(ScrollBar.window_virtual_size, height)
+        page = self._page
+        size = max(1.0, page * page / max(height, page))
+        start = int((page - size) * top / max(1, height - page) * EIGHTHS)
+        thumb = (start, ceil(size * EIGHTHS), height > page)
+        if thumb != self._thumb:
+            self._thumb = thumb
+            bar.refresh()
+
+    def _paint(self, top: int, dirty: dict[Node, bool], rows: set[int]) -> None:
+        """Draw the rows of what changed, and `rows`."""
         tree, page = self.tree_, self._page
-        dirty, tree.dirty = tree.dirty, {}
-        cursor = self.cursor
-        cursor_row = -1 if cursor is None else self._row_of(cursor)
-        rows = {cursor_row, self._drawn_cursor} if cursor_row != self._drawn_cursor and self.cursor_shown else set()
-        self._drawn_cursor = cursor_row
         if len(dirty) > MANY or tree.root in dirty or (dirty and self.search.query):
             self.refresh()
             return
@@ -245,13 +280,12 @@ class TraceWindow(ScrollView):
                 first = min(first, row)
             else:
                 rows.add(row)
-        width = self._width
         if first < top + page:
-            first = max(0, first - top)
-            self.refresh(Region(0, first, width, page - first))
+            first = max(first, top)
+            self.refresh(Region(0, first - top, self._width, top + page - first))
         for row in rows:
-            if top <= row < min(top + page, top + first):
-                self.refresh(Region(0, row - top, width, 1))
+            if top <= row < first:
+                self.refresh(Region(0, row - top, self._width, 1))
 
     def _repaint(self) -> None:
         self._painter.forget()
@@ -280,15 +314,14 @@ class TraceWindow(ScrollView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Rows come into view: those that were never laid out are now."""
         super().watch_scroll_y(old_value, new_value)
-        if not self._own_scroll and self._width:
+        if self._width:
             self._commit(self._settle(round(new_value)))
 
     def watch_scroll_target_y(self, value: float) -> None:
         """The user scrolls: away from the end ends the following, back at the end it begins again."""
-        if not self._own_scroll:
-            if self.following:
-                self._cursor = self.cursor
-            self.following = value >= self.max_scroll_y
+        if self.following:
+            self._cursor = self.cursor
+        self.following = value >= self.max_scroll_y
 
     def on_resize(self, event: events.Resize) -> None:
         """Another width wraps otherwise; the same words stay in the first row."""
@@ -296,6 +329,7 @@ class TraceWindow(ScrollView):
         places = [anchor, self._cursor]
         words = [None if place is None else self.tree_.word_at(*place) for place in places]
         self._width, self._page = region.width, max(1, region.height)
+        self.tree_.loosen()
         self._strips.clear()
         for at, place in enumerate(places):
             word = words[at]

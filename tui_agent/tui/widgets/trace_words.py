@@ -75,12 +75,17 @@ def call_words(call: Call, now: float) -> Words:
 def _progress(call: Call, now: float) -> str:
     wait = call.waiting(now)
     if wait is not None and wait.until is not None:
-        left = max(1, ceil(wait.until - now))
+        left = seconds_left(wait.until, now)
         if wait.kind == "limit":
             return f"rate limit, {left} s left"
         return f"retry {_ordinal(wait)}, in {left} s"
     attempt = call.phases_at(now)[-1].attempt
     return f"running, attempt {attempt}" if attempt > 1 else "running"
+
+
+def seconds_left(until: float, now: float) -> int:
+    """The whole seconds that a countdown shows: 1 in the last one."""
+    return max(1, ceil(round(until - now, 3)))
 
 
 def _ordinal(phase: Phase) -> str:
@@ -137,7 +142,7 @@ def phase_words(phase: Phase, now: float, who: str = "") -> Words:
         return Words("✗", f"{who}attempt {phase.attempt} failed", f"{status}{phase.reason}", tone="error")
     seconds = 0.0 if phase.until is None else phase.until - phase.start
     waiting = phase.end is None and phase.until is not None and phase.until > now
-    left = max(1, ceil(phase.until - now)) if waiting and phase.until is not None else 0
+    left = seconds_left(phase.until, now) if waiting and phase.until is not None else 0
     if phase.kind == "limit":
         name = "secondary rate limit" if phase.reason == "secondary" else "rate limit"
         said = f"waits, {left} s left" if waiting else f"waited {duration((phase.end or phase.start) - phase.start)}"
