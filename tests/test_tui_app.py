@@ -388,6 +388,13 @@ async def test_q_with_no_run_exits_0() -> None:
     assert session.closed
 
 
+async def test_ctrl_c_says_which_keys_cancel_and_quit() -> None:
+    async with dashboard() as desk:
+        await desk.press("ctrl+c")
+        assert desk.told == ["ctrl+c copies selected text; esc cancels the run, q quits."]
+        assert desk.session.running
+
+
 async def test_a_session_that_will_not_end_does_not_keep_the_dashboard(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stubborn(ScriptedSession):
         async def aclose(self) -> None:

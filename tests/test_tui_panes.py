@@ -167,6 +167,18 @@ def test_a_failed_attempt_is_marked_with_its_status_and_the_wait_counts_down() -
     assert later.rstrip().count("━") > 0
 
 
+def test_a_failure_is_seen_however_short_it_was() -> None:
+    state = run_of(
+        (0, started("c")),
+        (0.001, ev.AttemptFailed(call_id="c", name="read_file", attempt=1, reason="x", status=503)),
+        (0.001, ev.RetryScheduled(call_id="c", name="read_file", attempt=2, of=4, delay=9)),
+        (9.1, ended("c", outcome="fallback", attempts=1, elapsed=9.1)),
+    )
+    line = lane(state.calls["c"], 10, span_of(state.lanes, 10))
+    assert "✗503┄" in line
+    assert "▾" in line
+
+
 def test_a_wait_for_a_limit_is_another_picture_than_a_retry() -> None:
     state = run_of(
         (0, started("c")),

@@ -234,6 +234,16 @@ def test_a_wait_counts_down_and_then_gives_way_to_an_attempt() -> None:
     assert [(p.kind, p.start, p.end) for p in call.phases_at(4.0)][-1] == ("attempt", 3.5, None)
 
 
+def test_a_call_that_falls_back_when_its_wait_is_over_was_not_tried_again() -> None:
+    state = state_after(
+        (1.0, started("c")),
+        (2.0, ev.AttemptFailed(call_id="c", name="read_file", attempt=1, reason="x", status=503)),
+        (2.0, ev.RetryScheduled(call_id="c", name="read_file", attempt=2, of=4, delay=1.5)),
+        (3.6, ended("c", outcome="fallback", attempts=1, elapsed=2.6)),
+    )
+    assert [(p.kind, p.end) for p in state.calls["c"].phases] == [("attempt", 2.0), ("retry", 3.5)]
+
+
 def test_a_call_that_waits_for_a_limit_at_once_never_shows_an_attempt_before() -> None:
     state = state_after(
         (1.0, started("c")),

@@ -325,6 +325,10 @@ class DashboardApp(App[int]):
         else:
             self.notify(one_line(text, 300), markup=False, timeout=EXPLAINED_FOR)
 
+    def action_help_quit(self) -> None:
+        """ctrl+c, where no text is selected."""
+        self._explain("ctrl+c copies selected text; esc cancels the run, q quits.")
+
     async def action_quit(self) -> None:
         """Cancel the run, if one goes on, and leave with exit code 0."""
         await self._runs.end(QUIT_PATIENCE)

@@ -99,7 +99,9 @@ class Call:
     def finish(self, at: float, outcome: CallOutcome) -> None:
         """The call has ended."""
         last = self.phases[-1]
-        if last.end is None and last.until is not None and last.until < at:
+        waited = last.end is None and last.until is not None and last.until < at
+        # A call that fell back when its wait was over was not tried again.
+        if waited and (outcome == "ok" or self.attempts > sum(phase.failed for phase in self.phases)):
             self._attempting(at)
         self._close(at)
         self.finished_at, self.outcome = at, outcome

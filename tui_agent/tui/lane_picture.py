@@ -59,7 +59,7 @@ class Columns:
     def fitting(cls, width: int) -> Columns:
         """Columns that fit into `width` cells, with a space between each two."""
         words = WORDS if width >= 64 else SHORT_WORDS if width >= 36 else 0
-        label = min(36, max(8, (width - words) // 2))
+        label = min(36, max(8, (width - words) * 11 // 20))
         return cls(label, max(0, width - label - words - (2 if words else 1)), words)
 
 
@@ -167,7 +167,9 @@ def _cells(call: Call, width: int, span: AxisSpan, now: float) -> Cells:
         if phase.end is None and phase.until is not None:
             for cell in range(last + 1, min(width, span.cell(phase.until, width))):
                 cells[cell] = ("·", FAINT)
-    _mark_statuses(cells, phases, span)
+    _mark_failures(cells, phases, span)
+    if call.outcome == "fallback" and phases[-1].kind != "attempt" and call.finished_at is not None:
+        cells[min(width - 1, max(0, span.cell(call.finished_at, width)))] = ("▾", BAD)
     return cells
 
 
@@ -180,9 +182,7 @@ def _paint(cells: Cells, phase: Phase, first: int, last: int, *, is_last: bool, 
     style = BAD if phase.failed else BUSY if call.running else _outcome_style(call) if is_last else BUSY
     for cell in range(first, last + 1):
         cells[cell] = ("━", style)
-    if phase.failed:
-        cells[last] = ("✗", BAD)
-    elif is_last and call.running:
+    if is_last and call.running and not phase.failed:
         cells[last] = ("╸", BUSY)
     elif is_last and call.outcome == "error":
         cells[last] = ("!", WAIT)
@@ -190,19 +190,21 @@ def _paint(cells: Cells, phase: Phase, first: int, last: int, *, is_last: bool, 
         cells[last] = ("■", WAIT)
 
 
-def _mark_statuses(cells: Cells, phases: Sequence[Phase], span: AxisSpan) -> None:
-    """A failed attempt's status stands in the wait behind it, where there is room."""
+def _mark_failures(cells: Cells, phases: Sequence[Phase], span: AxisSpan) -> None:
+    """Every failed attempt is seen, however short it was; its status stands in the wait behind it, if there is room."""
     width = len(cells)
-    for phase, following in pairwise(phases):
-        if not (phase.failed and phase.status and phase.end is not None and following.kind != "attempt"):
+    for phase, following in pairwise((*phases, None)):
+        if phase is None or not phase.failed or phase.end is None:
             continue
-        begin = min(width - 1, max(0, span.cell(phase.start, width)))
-        begin = max(begin, span.cell(phase.end, width) - 1) + 1
+        first = min(width - 1, max(0, span.cell(phase.start, width)))
+        last = min(width - 1, max(first, span.cell(phase.end, width) - 1))
+        cells[last] = ("✗", BAD)
+        if following is None or following.kind == "attempt" or phase.status is None:
+            continue
         end = following.end if following.end is not None else following.until
         text = str(phase.status)
-        if end is not None and span.cell(end, width) - begin > len(text) and begin + len(text) <= width:
-            for offset, char in enumerate(text):
-                cells[begin + offset] = (char, BAD)
+        if end is not None and min(width, span.cell(end, width)) - last - 1 > len(text):
+            cells[last + 1 : last + 1 + len(text)] = [(char, BAD) for char in text]
 
 
 def _outcome_style(call: Call) -> str:

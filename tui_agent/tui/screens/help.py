@@ -23,7 +23,7 @@ SHAPES: tuple[tuple[str, str, str], ...] = (
     ("◆", "$text-accent", "from the run's memory or the cache: nothing was sent"),
     ("◇", "$text-success", "asked whether it had changed; it had not"),
     ("!", "$text-warning", "an error of the request itself, told to the model"),
-    ("▾", "$text-error", "fell back without sending: the breaker is open"),
+    ("▾", "$text-error", "fell back without asking (again): the breaker is open"),
     ("○ ● ◐ ■", "$text-error", "a breaker closed, open, half-open, held open by hand"),
 )
 
