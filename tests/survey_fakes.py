@@ -38,6 +38,8 @@ class FakeRepository:
         info: what `get_repo_info` says beside the usual; a value of None takes a key away.
         links, submodules: further entries; a link's value is its target.
         fault: may answer a call in the repository's place.
+        on_wait: is told when the survey waits before a turn's calls, in seconds.
+        older: whether there are more commits than these.
     """
 
     files: Mapping[str, str | bytes]
@@ -46,6 +48,7 @@ class FakeRepository:
     links: Mapping[str, str] = field(default_factory=dict)
     submodules: tuple[str, ...] = ()
     fault: Fault | None = None
+    on_wait: Callable[[float], None] | None = None
     older: bool = False
     asked: Counter[str] = field(default_factory=Counter)
 
@@ -213,6 +216,8 @@ def play(repository: FakeRepository, question: Json | None = None, *, now: float
         turns.append(turn)
         if not turn.calls:
             return Played(turns, messages, repository)
+        if turn.wait and repository.on_wait:
+            repository.on_wait(turn.wait)
         messages.append(assistant(turn))
         for call in turn.calls:
             result = repository.call(call["function"]["name"], json.loads(call["function"]["arguments"]))

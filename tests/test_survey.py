@@ -219,6 +219,52 @@ def test_what_fell_back_twice_gets_one_more_try_at_the_very_end() -> None:
     assert "Demo counts things" in played.report
 
 
+class Breaker:
+    """An open breaker in front of a tool, which lets calls pass once it was waited for so many times."""
+
+    def __init__(self, tool: str, closes_after: int) -> None:
+        self.tool, self.left = tool, closes_after
+
+    def __call__(self, name: str, arguments: Json) -> Json | None:
+        if name != self.tool or self.left <= 0:
+            return None
+        error = "The breaker of read_file is open; nothing is sent for another 9 s. Go on with what you have."
+        return {"ok": False, "fallback": True, "error": error}
+
+    def wait(self, seconds: float) -> None:
+        self.left -= 1
+
+
+def behind_breaker(tool: str, closes_after: int) -> FakeRepository:
+    breaker = Breaker(tool, closes_after)
+    return FakeRepository(PYTHON, COMMITS, fault=breaker, on_wait=breaker.wait)
+
+
+def waits(played: Played) -> list[tuple[int, float, int]]:
+    """Turn, seconds and calls of each turn that waits."""
+    return [(turn.number, turn.wait, len(turn.calls)) for turn in played.turns if turn.wait]
+
+
+def test_a_tool_behind_an_open_breaker_is_left_alone_then_probed_with_one_call() -> None:
+    repository = behind_breaker("read_file", 1)
+    played = play(repository)
+    assert "read_file" not in names(played, 3)
+    assert names(played, 4) == ["list_directory"]
+    assert waits(played) == [(5, 10.0, 1)]
+    assert "I wait 10 seconds" in played.turns[4].reasoning
+    assert {"README.md", "LICENSE", "pyproject.toml"} <= targets(played, 5) | targets(played, 6)
+    assert "Demo counts things" in played.report
+    assert max(repository.asked.values()) == 2
+
+
+def test_a_breaker_that_stays_open_is_given_up_after_a_few_probes() -> None:
+    repository = behind_breaker("read_file", 99)
+    played = play(repository)
+    assert [calls for _, _, calls in waits(played)] == [1, 1, 1]
+    assert max(repository.asked.values()) <= MOST_ASKS
+    assert "Could not be read, because the service failed: `read_file README.md`" in played.report
+
+
 @pytest.mark.parametrize("tool", ["get_repo_info", "list_directory", "find_files", "read_file", "get_commits"])
 def test_a_tool_that_never_answers_ends_in_a_report_that_says_so(tool: str) -> None:
     repository = FakeRepository(PYTHON, COMMITS, fault=Failing(tool, 10_000))
@@ -387,6 +433,18 @@ async def test_the_pace_is_kept_between_pieces_by_the_clock() -> None:
     assert reply.text.endswith("data: [DONE]\n\n")
     assert set(clock.slept) == {0.05}
     assert len(clock.slept) == reply.text.count("data: ") - 2
+
+
+async def test_while_it_waits_for_a_breaker_it_shows_signs_of_life() -> None:
+    clock = Pacing()
+    played = play(behind_breaker("read_file", 99))
+    number = waits(played)[0][0]
+    starts = [i for i, message in enumerate(played.messages) if message["role"] == "assistant"]
+    async with httpx.AsyncClient(transport=SurveyTransport(clock)) as http:
+        body = {"messages": played.messages[: starts[number - 1]], "tools": TOOLS, "stream": True}
+        reply = await http.post("http://survey.invalid/chat/completions", json=body)
+    assert clock.slept == [5.0, 5.0]
+    assert reply.text.index("reasoning_content") < reply.text.index('"delta":{}') < reply.text.index("tool_calls")
 
 
 @pytest.mark.parametrize(

@@ -25,17 +25,19 @@ from tui_agent.transports.survey.writer import report
 MODEL = "survey"
 _PIECE = 400  # characters of a delta
 _PACED_PIECE = 48  # … where someone watches
+_SIGN_OF_LIFE = 5.0  # seconds between empty deltas while the survey waits, so that nobody takes it for stalled
 _USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One answer: why, and either calls or the report."""
+    """One answer: why, and either calls (after `wait` seconds) or the report."""
 
     number: int
     reasoning: str
     calls: tuple[Json, ...] = ()
     content: str = ""
+    wait: float = 0.0
 
     @property
     def finish_reason(self) -> str:
@@ -62,13 +64,15 @@ def decide(messages: Sequence[Any], tools: Sequence[Any], now: float) -> Turn:
         finished = coming.rule == "write"
         return Turn(number, _reasoning(coming, phrases), content=report(history, now, finished=finished))
     calls = tuple(_call(wish, number, index, history) for index, wish in enumerate(coming.calls, 1))
-    return Turn(number, _reasoning(coming, phrases), calls)
+    return Turn(number, _reasoning(coming, phrases), calls, wait=coming.wait)
 
 
 def _reasoning(coming: Plan, phrases: Phrases) -> str:
     """Which rule fires and why, in a sentence or two."""
     fresh, again = coming.calls[coming.again :], coming.calls[: coming.again]
-    text = phrases.say(f"because_{coming.rule}", calls=_told(fresh or again, phrases))
+    tools = phrases.codes(dict.fromkeys(wish.name for wish in coming.calls))
+    seconds = phrases.count(round(coming.wait), "second")
+    text = phrases.say(f"because_{coming.rule}", calls=_told(fresh or again, phrases), tools=tools, seconds=seconds)
     if fresh and again:
         text += phrases.say("also_again", calls=_told(again, phrases))
     return text
@@ -126,6 +130,8 @@ class SurveyTransport(httpx.AsyncBaseTransport):
         # Parsing manifests takes CPU that the event loop should not miss.
         turn = await asyncio.to_thread(decide, asked["messages"], list_of(asked.get("tools")), now)
         if asked.get("stream") is not True:
+            if turn.wait:
+                await self._clock.sleep(turn.wait)
             return httpx.Response(200, json=_whole(turn, int(now)))
         stream = _Stream(turn, int(now), self._clock, self._pace)
         return httpx.Response(200, headers={"content-type": "text/event-stream; charset=utf-8"}, stream=stream)
@@ -138,13 +144,22 @@ class _Stream(httpx.AsyncByteStream):
         self._turn, self._created, self._clock, self._pace = turn, created, clock, pace
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        first = True
-        for chunk in _chunks(self._turn, self._created, _PACED_PIECE if self._pace else _PIECE):
-            if self._pace and not first:
+        turn, wait = self._turn, self._turn.wait
+        for number, chunk in enumerate(_chunks(turn, self._created, _PACED_PIECE if self._pace else _PIECE)):
+            if wait and "tool_calls" in (chunk["choices"] or [{"delta": {}}])[0]["delta"]:
+                while wait > 0:
+                    await self._clock.sleep(min(wait, _SIGN_OF_LIFE))
+                    wait -= _SIGN_OF_LIFE
+                    yield _sse(_chunk(turn, self._created, {}))
+                wait = 0.0
+            elif self._pace and number:
                 await self._clock.sleep(self._pace)
-            first = False
-            yield b"data: " + json.dumps(chunk, separators=(",", ":")).encode() + b"\n\n"
+            yield _sse(chunk)
         yield b"data: [DONE]\n\n"
+
+
+def _sse(chunk: Json) -> bytes:
+    return b"data: " + json.dumps(chunk, separators=(",", ":")).encode() + b"\n\n"
 
 
 def _chunks(turn: Turn, created: int, piece: int) -> Iterator[Json]:

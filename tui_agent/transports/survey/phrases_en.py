@@ -371,7 +371,11 @@ PHRASES = {
         "Rule “entries”: the directories on the way are listed, so I read the files that are named or known as "
         "entry points: {calls}."
     ),
-    "because_again": "Rule “again”: the service failed for {calls} a turn ago; I ask once more.",
+    "because_again": "Rule “again”: the service has failed for {calls}; I ask once more.",
+    "because_probe": (
+        "Rule “probe”: the breaker is open for {tools}, and all else is done; I wait {seconds}, then ask one call "
+        "of each to see whether the service is back: {calls}."
+    ),
     "because_last_try": (
         "Rule “last try”: all else is done; what the service failed to answer twice gets one more try: {calls}."
     ),

@@ -1,15 +1,17 @@
 """What to ask next: the survey's rules, each a function of what is known so far.
 
 The first rule that still wants something fires; its calls go out side by side. Beside them, what fell back a turn ago
-is asked again, and what fell back twice once more at the very end. Every bound below is there so that a hostile or
-huge repository, or a service in trouble, costs a handful of turns and no more.
+is asked again, and what fell back twice once more at the very end. A tool whose breaker is open is left alone until
+all else is done; then it is waited for, and a single call probes whether it is back. Every bound below is there so
+that a hostile or huge repository, or a service in trouble, costs a handful of turns and no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from tui_agent.transports.survey.history import History, call_key
@@ -29,8 +31,9 @@ from tui_agent.transports.survey.manifest_model import Manifest
 from tui_agent.transports.survey.manifests import FORMATS, format_of, rank
 from tui_agent.transports.survey.papers import FORGES, WORKFLOWS, find_licences, find_readmes, is_readme
 from tui_agent.transports.survey.purposes import purpose_of_name
+from tui_agent.transports.survey.shapes import text_of
 
-MOST_TURNS = 10
+MOST_TURNS = 12
 MOST_CALLS = 20  # a turn
 MOST_READ = 12  # files in all
 MOST_ROOT_MANIFESTS = 6
@@ -42,7 +45,10 @@ MOST_ENTRIES = 3
 MOST_WINDOWS = 10  # of one file
 MOST_PAGES = 5  # of the root's listing
 MOST_ASKS = 3  # of the same question, the first included
+MOST_BARREN = 4  # turns in which a tool whose breaker is open answered nothing
+LONGEST_WAIT = 60.0  # seconds for a breaker
 COMMITS = 100
+_HINT = re.compile(r"\banother (\d+(?:\.\d+)?) s\b")
 TEST_PATTERNS: dict[str, tuple[str, ...]] = {
     "Python": ("test_*.py", "*_test.py"),
     "Go": ("*_test.go",),
@@ -89,11 +95,15 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The next turn: which rule fires, its calls, and how many of them are asked again. No calls: write the report."""
+    """The next turn: which rule fires, its calls, and how many of them are asked again. No calls: write the report.
+
+    `wait` is how many seconds the calls should wait.
+    """
 
     rule: str
     calls: tuple[Wish, ...] = ()
     again: int = 0
+    wait: float = 0.0
 
 
 def plan(history: History, offered: Collection[str]) -> Plan:
@@ -105,39 +115,104 @@ def plan(history: History, offered: Collection[str]) -> Plan:
     """
     if history.turn >= MOST_TURNS:
         return Plan("enough")
-    retries = _retries(history, offered, soon=True)
-    rules = _Rules(history)
-    for name, rule in rules.all:
-        wishes = _new(history, offered, rule())
+    health = Health(history)
+    free = {tool for tool in offered if tool not in health.waits and not health.given_up(tool)}
+    retries = _retries(history, free, health)
+    waiting: list[Wish] = []
+    for name, rule in _Rules(history).all:
+        wanted = _new(history, rule())
+        waiting += [wish for wish in wanted if wish.name in offered and wish.name not in free]
+        wishes = [wish for wish in wanted if wish.name in free]
         if wishes:
             again = retries[:MOST_CALLS]
             return Plan(name, (*again, *wishes)[:MOST_CALLS], len(again))
     if retries:
         return Plan("again", tuple(retries[:MOST_CALLS]), len(retries[:MOST_CALLS]))
-    last = _retries(history, offered, soon=False)[:MOST_CALLS]
+    probes = _probes(history, offered, health, waiting)
+    if probes:
+        wait = max(health.waits[wish.name] for wish in probes)
+        return Plan("probe", tuple(probes), len(probes), wait=wait)
+    last = [wish for wish in _unanswered(history) if wish.name in free][:MOST_CALLS]
     return Plan("last_try", tuple(last), len(last)) if last else Plan("write")
 
 
-def _new(history: History, offered: Collection[str], wishes: Iterator[Wish]) -> list[Wish]:
-    """Those of the wishes that can be asked and were never asked, each once."""
-    found: dict[str, Wish] = {}
-    for wish in wishes:
-        if wish.name in offered and wish.key not in history.by_key:
-            found.setdefault(wish.key, wish)
+def _new(history: History, wishes: Iterator[Wish]) -> list[Wish]:
+    """Those of the wishes that were never asked, each once."""
+    found = {wish.key: wish for wish in wishes if wish.key not in history.by_key}
     return list(islice(found.values(), MOST_CALLS))
 
 
-def _retries(history: History, offered: Collection[str], soon: bool) -> list[Wish]:
-    """What fell back and is asked again: `soon` a turn after its first time, else whatever has a try left."""
+def _unanswered(history: History) -> list[Wish]:
+    """What fell back every time and has a try left."""
     wishes = []
     for calls in history.by_key.values():
-        last = calls[-1]
-        if last.status != "fallback" or last.name not in offered or len(calls) >= MOST_ASKS:
-            continue
-        if not soon or (len(calls) == 1 and last.turn == history.turn):
-            arguments = {key: value for key, value in last.arguments.items() if key not in ("owner", "repo")}
-            wishes.append(Wish(last.name, arguments))
+        if calls[-1].status == "fallback" and len(calls) < MOST_ASKS:
+            arguments = {key: value for key, value in calls[-1].arguments.items() if key not in ("owner", "repo")}
+            wishes.append(Wish(calls[-1].name, arguments))
     return wishes
+
+
+def _retries(history: History, free: Collection[str], health: Health) -> list[Wish]:
+    """What is asked again now: what fell back for the first time a turn ago, or before the service came back."""
+    wishes = []
+    for wish in _unanswered(history):
+        calls = history.by_key[wish.key]
+        first_time = len(calls) == 1 and calls[-1].turn == history.turn
+        if wish.name in free and (first_time or health.back_since(wish.name, calls[-1].turn)):
+            wishes.append(wish)
+    return wishes
+
+
+def _probes(history: History, offered: Collection[str], health: Health, waiting: list[Wish]) -> list[Wish]:
+    """One call for each tool whose breaker is open: in half-open, all but one would fall back."""
+    found: dict[str, Wish] = {}
+    # Whatever was asked least often, so that no call uses up its tries on probes.
+    for wish in sorted((*_unanswered(history), *waiting), key=lambda wish: len(history.by_key.get(wish.key, ()))):
+        if wish.name in health.waits and wish.name in offered and not health.given_up(wish.name):
+            found.setdefault(wish.name, wish)
+    return list(found.values())
+
+
+class Health:
+    """How each tool has fared, turn by turn: which are held up by an open breaker, and for how long.
+
+    A fallback by an open breaker says for how many more seconds nothing is sent. `waits` keeps, for each tool that
+    got no answer at all in the last turn that it was called in and that has spoken of such a time since it last
+    answered, the seconds to wait before it is asked again.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._turns: dict[str, dict[int, bool]] = {}
+        told: dict[tuple[str, int], float] = {}
+        for call in history.calls:
+            turns = self._turns.setdefault(call.name, {})
+            turns[call.turn] = turns.get(call.turn, False) or call.status in ("ok", "error")
+            hint = _HINT.search(text_of(call.result.get("error"))) if call.status == "fallback" else None
+            if hint:
+                told[call.name, call.turn] = max(told.get((call.name, call.turn), 0.0), float(hint[1]))
+        waits = ((tool, self._wait(tool, told)) for tool in self._turns)
+        self.waits = {tool: min(wait, LONGEST_WAIT) + 1 for tool, wait in waits if wait is not None}
+
+    def _wait(self, tool: str, told: Mapping[tuple[str, int], float]) -> float | None:
+        """How long a tool's breaker stays open; None where it is not known to be open."""
+        turns = sorted(self._turns[tool], reverse=True)
+        barren = list(takewhile(lambda turn: not self._turns[tool][turn], turns))
+        hints = [told[tool, turn] for turn in barren if (tool, turn) in told]
+        if not hints:
+            return None
+        # Where the last turn told nothing, a probe failed and the breaker opened anew; hints tell what was left.
+        return told.get((tool, barren[0]), max(hints) * 1.5)
+
+    def given_up(self, tool: str) -> bool:
+        """Whether a tool got no answer in so many turns running that it is left alone."""
+        turns = sorted(self._turns.get(tool, {}), reverse=True)
+        barren = list(takewhile(lambda turn: not self._turns[tool][turn], turns))
+        return tool in self.waits and len(barren) >= MOST_BARREN
+
+    def back_since(self, tool: str, turn: int) -> bool:
+        """Whether the tool has answered in a later turn than `turn`, after one in which it answered nothing."""
+        turns = self._turns.get(tool, {})
+        return not turns.get(turn, True) and any(answered for later, answered in turns.items() if later > turn)
 
 
 class _Rules:

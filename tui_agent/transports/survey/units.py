@@ -13,6 +13,7 @@ UNITS: dict[str, tuple[str, str, str]] = {
     ),
     "byte": ("{n} byte", "{n} bytes", "{n} 字节"),
     "commit": ("{n} commit", "{n} commits", "{n} 次提交"),
+    "second": ("{n} second", "{n} seconds", "{n} 秒"),
     "day": ("{n} day", "{n} days", "{n} 天"),
     "change": ("{n} uncommitted change", "{n} uncommitted changes", "{n} 处未提交的更改"),
     "star": ("{n} star", "{n} stars", "{n} 个星标"),
