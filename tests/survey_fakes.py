@@ -16,6 +16,7 @@ from tui_agent.tools.globs import compile_glob
 from tui_agent.transports.survey.model import Turn, decide
 
 Json = dict[str, Any]
+Commits = list[tuple[str | None, str, str]]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NOW = datetime(2025, 9, 1, 12, tzinfo=UTC).timestamp()
 WINDOW = 6000
@@ -253,3 +254,22 @@ def from_checkout(path: Path) -> FakeRepository:
         author, date, message = entry.split("\x01", 2)
         commits.append((author or None, date, message.strip("\n")))
     return FakeRepository(files, commits=commits, links=links, submodules=tuple(submodules))
+
+
+def report(files: dict[str, str | bytes], commits: Commits | None = None, lang: str = "", **more: Any) -> str:
+    """The report on a repository of these files."""
+    repository = FakeRepository(files, commits or [], **more)
+    return play(repository, task(lang=lang, files=len(files))).report
+
+
+class Today:
+    """A clock that stands still."""
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    def time(self) -> float:
+        return NOW
+
+    async def sleep(self, seconds: float) -> None:
+        raise AssertionError("a writer does not sleep")

@@ -2,50 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
-from tests.survey_fakes import COMMIT, NOW, TOOLS, FakeRepository, Json, from_checkout, play, task
+from tests.survey_fakes import COMMIT, NOW, Commits, FakeRepository, Json, from_checkout, play, report, task
+from tui_agent.events import Event, ToolFinished
+from tui_agent.request import RunRequest
+from tui_agent.session import Session
+from tui_agent.settings import Settings
 from tui_agent.transports.survey import phrases_en, phrases_zh
-from tui_agent.transports.survey.activity import is_bot, parse_time
-from tui_agent.transports.survey.languages import is_generated
-from tui_agent.transports.survey.markup import cell, code, quoted
 from tui_agent.transports.survey.model import decide
-from tui_agent.transports.survey.prose import first_paragraph, opening_comment
-from tui_agent.transports.survey.purposes import purpose_of_name
 from tui_agent.transports.survey.units import UNITS
-from tui_agent.transports.survey.writer import write_report
-
-Commits = list[tuple[str | None, str, str]]
-RENDER = MarkdownIt("gfm-like")
-
-
-class Today:
-    """A clock that stands still."""
-
-    def monotonic(self) -> float:
-        return 0.0
-
-    def time(self) -> float:
-        return NOW
-
-    async def sleep(self, seconds: float) -> None:
-        raise AssertionError("a writer does not sleep")
-
-
-def report(files: dict[str, str | bytes], commits: Commits | None = None, lang: str = "", **more: Any) -> str:
-    repository = FakeRepository(files, commits or [], **more)
-    return play(repository, task(lang=lang, files=len(files))).report
 
 
 def claims(text: str) -> Counter[str]:
@@ -412,218 +384,6 @@ def test_a_tree_that_came_cut_is_not_counted_and_nothing_in_it_is_said_to_be_mis
     assert "No file has an extension" not in text
 
 
-def test_an_observation_that_was_shortened_is_no_observation() -> None:
-    messages = play(FakeRepository({"README.md": "# X\n\nSome words about this.\n", "a.py": "x"})).messages
-    stub = json.dumps({"ok": True, "shortened": "This observation was shortened to fit the context window."})
-    short = [{**m, "content": stub} if m["role"] == "tool" else m for m in messages]
-    text = write_report(short, clock=Today())
-    assert "The tree could not be listed." in text
-    assert "Without a usable answer:" in text
-    assert "none in the root" not in text
-    assert "The root holds nothing" not in text
-
-
-# --- another model's history
-
-
-def other_model(*calls: tuple[str, Json, Any]) -> list[Json]:
-    messages: list[Json] = [{"role": "system", "content": "x"}, task()]
-    for number, (name, arguments, result) in enumerate(calls):
-        call = {"id": "call_0", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-        messages.append({"role": "assistant", "content": f"Turn {number}", "tool_calls": [call]})
-        content = result if isinstance(result, str) else json.dumps(result)
-        messages.append({"role": "tool", "tool_call_id": "call_0", "content": content})
-    return messages
-
-
-def test_from_another_models_readme_alone_a_report_is_written() -> None:
-    result = {
-        "ok": True,
-        "path": "README.md",
-        "characters": 30,
-        "content": "# X\n\nX is a thing for all.\n",
-        "truncated": False,
-    }
-    text = write_report(
-        other_model(("read_file", {"owner": "o", "repo": "x", "path": "README.md"}, result)), clock=Today()
-    )
-    assert "**No LLM wrote this report.**" in text
-    assert "**No LLM took part.**" not in text
-    assert "“X is a thing for all.”" in text
-    assert "Licence: the root could not be seen whole." in text
-
-
-def test_a_window_by_lines_is_not_taken_for_the_files_beginning() -> None:
-    result = {
-        "ok": True,
-        "path": "README.md",
-        "characters": 900,
-        "content": "Words from the middle of it.\n",
-        "truncated": True,
-    }
-    arguments = {"owner": "o", "repo": "x", "path": "README.md", "start_line": 40}
-    text = write_report(other_model(("read_file", arguments, result)), clock=Today())
-    assert "Words from the middle" not in text
-    assert "`README.md` (in part)" in text
-
-
-def test_without_any_line_of_the_task_the_name_comes_from_the_calls() -> None:
-    messages = other_model(("list_directory", {"owner": "o", "repo": "x"}, {"ok": True, "entries": []}))
-    messages[1] = {"role": "user", "content": [{"type": "text", "text": "Tell me about o/x"}]}
-    assert write_report(messages, clock=Today()).startswith("# Survey of `o/x`")
-
-
-_keys = st.sampled_from(
-    "ok path entries name type size files by_extension largest total_entries content characters truncated pattern total"
-    " commits sha author date message full_name license local kind topics description archived stars more".split()
-) | st.text(max_size=4)
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys, inner, max_size=4),
-    max_leaves=12,
-)
-_tools = st.sampled_from([tool["function"]["name"] for tool in TOOLS] + ["other", ""])
-_paths = st.sampled_from(["", "README.md", "package.json", "src", "pyproject.toml", "LICENSE", "a/go.mod", "\ud800"])
-
-
-@given(
-    calls=st.lists(st.tuples(_tools, _paths, _json | st.text(max_size=9)), max_size=8), lang=st.sampled_from(["", "zh"])
-)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_no_shape_of_observations_keeps_a_report_from_being_written(calls: list[Any], lang: str) -> None:
-    history = other_model(
-        *(
-            (
-                name,
-                {"owner": "o", "repo": "x", "path": path, "pattern": "go.mod"},
-                {"ok": True, **result} if isinstance(result, dict) else result,
-            )
-            for name, path, result in calls
-        )
-    )
-    history[1] = task(lang=lang)
-    assert write_report(history, clock=Today()).startswith("# ")
-    decide(history, TOOLS, NOW)
-
-
-@given(
-    message=st.lists(
-        st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "tool_call_id"]), _json), max_size=5
-    )
-)
-@settings(max_examples=50, deadline=None)
-def test_no_shape_of_messages_keeps_a_report_from_being_written(message: list[Any]) -> None:
-    assert write_report(message, clock=Today()).startswith("# ")
-
-
-# --- text from outside
-
-EVIL = (
-    "see https://evil.com/x and www.evil.com evil.com me@x.org [a](http://b) ![i](http://x/y.png) <b>x</b> "
-    "<script>alert(1)</script> &lt;i&gt; **b** _i_ `c` ~~x~~ $x$ \\[q](z) <https://a.b> "
-    "\x1b[31mred\x1b[0m \u202egpj.exe [//]: # (x)"
-)
-
-
-def actions(markdown: str) -> set[str]:
-    """The kinds of tokens that act: links, pictures, HTML, emphasis."""
-    kinds = set()
-    for token in RENDER.parse(markdown):
-        kinds.add(token.type)
-        kinds.update(child.type for child in token.children or ())
-    return {kind for kind in kinds if re.match(r"link|image|html|em_|s_open|strong", kind)}
-
-
-def test_quoted_words_read_the_same_and_do_nothing() -> None:
-    line = f"- “{quoted(EVIL, 2000)}”"
-    assert actions(line) == set()
-    shown = "".join(child.content for token in RENDER.parse(line) for child in token.children or ())
-    assert (
-        "see https://evil.com/x and www.evil.com evil.com me@x.org [a](http://b) ![i](http://x/y.png) <b>x</b>" in shown
-    )
-    assert "\x1b" not in line
-    assert "\u202e" not in line
-
-
-@given(text=st.text(max_size=80) | st.text(alphabet="`*_[]()<>!&~$\\.:/@ax\n #|-=1", max_size=40))
-@settings(max_examples=150, deadline=None)
-def test_no_text_acts_when_it_is_quoted_or_shown_as_code(text: str) -> None:
-    assert actions(f"Said: “{quoted(text)}” and {code(text)} end") == set()
-    tokens = RENDER.parse(f"| a |\n| --- |\n| {cell(code(text))} |")
-    assert [token.type for token in tokens].count("td_open") == 1
-
-
-def test_a_hostile_repository_yields_a_report_that_does_nothing() -> None:
-    files: dict[str, str | bytes] = {
-        "README.md": f"# {EVIL}\n\n{EVIL}\n",
-        "LICENSE": EVIL,
-        "package.json": json.dumps({"name": EVIL, "description": EVIL, "license": EVIL, "dependencies": {EVIL: EVIL}}),
-        f"dir {EVIL.replace('/', '')}/a.py": f'"""{EVIL}"""\n',
-        "a|b`c.txt": "x",
-        ".github/workflows/x.yml": f"on: {json.dumps([EVIL])}\njobs: {{}}\n",
-    }
-    commits: Commits = [(EVIL, "2025-08-01T00:00:00Z", EVIL)]
-    text = report(
-        files, commits, info={"description": EVIL, "homepage": EVIL, "topics": [EVIL], "default_branch": EVIL}
-    )
-    assert actions(text) == {"strong_open", "strong_close"}  # the report's own, in its first line
-    assert "\x1b" not in text
-    assert "\u202e" not in text
-    assert EVIL not in text
-
-
-def test_the_first_paragraph_of_prose_is_found_behind_badges_headings_and_html() -> None:
-    text = (
-        "---\ntitle: x\n---\n[![b](i.svg)](u) [![c](i.svg)](u)\n\n<h1>Big name here</h1>\n\nTitle of it\n===\n\n"
-        "- a list of things\n\n> a quote of someone\n\n```\ncode that is long\n```\n\n"
-        "[One link](a) • [other link](b)\n\n"
-        "The *first* real\nparagraph with `code`.\n\nSecond paragraph here.\n"
-    )
-    found = first_paragraph("README.md", text)
-    assert found is not None
-    assert found.text == "The first real paragraph with code."
-    assert text.split("\n")[found.first - 1 : found.last] == ["The *first* real", "paragraph with `code`."]
-    assert first_paragraph("README.md", "# Only a title\n") is None
-    chinese = first_paragraph("README.md", "# 标题\n\n这是一个很小的项目。\n")
-    assert chinese is not None
-    assert chinese.text == "这是一个很小的项目。"
-
-
-def test_legal_notices_are_not_what_a_file_says_of_itself() -> None:
-    assert opening_comment("a.js", "/* Copyright 2025 by all of us here */\n") is None
-    assert opening_comment("a.py", "import os\n") is None
-    found = opening_comment("a.go", "// Package a does\n// one thing well.\n\npackage a\n")
-    assert found is not None
-    assert (found.text, found.first, found.last) == ("Package a does one thing well.", 1, 2)
-
-
-@pytest.mark.parametrize(
-    ("name", "purpose"),
-    [
-        ("src", "source"), ("Tests", "tests"), ("my-tests", "tests"), ("App.Tests", "tests"), ("latest", None),
-        ("node_modules", "vendored"), ("demo", "named_package"), ("coverage", "generated"), ("whatever", None),
-    ],
-)  # fmt: skip
-def test_purposes_follow_the_habits_of_names(name: str, purpose: str | None) -> None:
-    found = purpose_of_name(name, frozenset({"demo"}))
-    assert (found.key if found else None) == purpose
-    named = purpose_of_name("coverage", frozenset({"coverage"}))
-    assert named is not None
-    assert named.key == "named_package"
-
-
-def test_small_rules_hold() -> None:
-    assert is_bot("dependabot[bot]")
-    assert is_bot("github-actions")
-    assert not is_bot("Abbot")
-    assert is_generated("a/app.min.js")
-    assert not is_generated("a/admin.js")
-    assert parse_time("2025-01-01T00:00:00+13:45") is not None
-    assert parse_time("yesterday") is None
-    assert code("a`b") == "``a`b``"
-    assert code("`") == "`` ` ``"
-
-
 # --- a real repository
 
 
@@ -663,3 +423,23 @@ def test_over_a_git_checkout_the_counts_are_gits_own(tmp_path: Path) -> None:
     assert "“Ada” (4), “Ben” (3)." in text
     assert "Those dated up to today run from 2025-07-01 to 2025-07-07." in text
     assert "the next is 1.0 days; 7 of the commits seen" in text
+
+
+async def test_the_agents_own_tools_lead_to_the_same_report_as_these_tests_do(tmp_path: Path) -> None:
+    files = ECOSYSTEMS["python"][0] | {"docs/guide.md": "x" * 7000, "data/big.json": "[1]" * 3000}
+    git(tmp_path, "init", "-q", "-b", "main")
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(str(text))
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "Begin")
+    session = Session(Settings(record=False))
+    events: list[Event] = []
+    finished = await session.run(RunRequest(repo=str(tmp_path), engine="survey", no_cache=True), events.append)
+    await session.aclose()
+    assert finished.outcome == "completed"
+    assert {event.outcome for event in events if isinstance(event, ToolFinished)} == {"ok"}
+    here = play(from_checkout(tmp_path), task(files=len(files)))
+    for heading in ("Tech stack and dependencies", "Directories", "Languages", "What this rests on"):
+        theirs = finished.report.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+        assert theirs.strip() == here.section(heading).strip()
