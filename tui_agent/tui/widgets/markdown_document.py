@@ -260,7 +260,7 @@ def _cut(parts: Sequence[Part], source: str, starts: Sequence[int]) -> int:
     now may turn out to be its title.
     """
     if not parts:
-        return 0
+        return 0 if source.strip() else len(starts) - 1
     line = parts[-1].line
     above = (parts[-2].tokens[0].map or [0, 0])[1] if len(parts) > 1 else 0
     while line > above and source[starts[line - 1] : starts[line]].strip():

@@ -45,7 +45,7 @@ class Painter:
     def strip(self, placement: Placement, y: int, width: int, active: Link | None) -> Strip:
         """Line `y` as a strip of `width` cells, the runs of the active link marked."""
         strip = self._strips.get(y)
-        if strip is None:
+        if strip is None or strip.cell_length != width:
             if len(self._strips) >= KEPT:
                 self._strips.clear()
             strip = self._strips[y] = self._selected(self._drawn(placement, y, active), placement, y, width)

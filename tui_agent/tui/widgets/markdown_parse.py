@@ -21,10 +21,12 @@ from tui_agent.safe_text import visible
 from tui_agent.tui.widgets.markdown_code import TAB
 from tui_agent.tui.widgets.markdown_inline import Inline, Run, inline_of
 
-MAX_NESTING = 20
-"""Levels of blocks, and of links in links; a list counts two."""
+MAX_LEVELS = 12
+"""Blocks in blocks that are read as Markdown; a list counts two."""
 MAX_INLINE = 16_000
 """Characters of one paragraph that are read as Markdown; a longer one is shown as it was written."""
+MAX_BRACKETS = 400
+"""Opening brackets of one paragraph that are read as Markdown; each of them may cost a look at all the rest."""
 
 References = Mapping[str, Any]
 Kind = Literal[
@@ -76,7 +78,7 @@ class Part(NamedTuple):
 
 def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """A block rule that takes what is nested too deep as literal text; markdown-it itself would drop it."""
-    if silent or state.level < MAX_NESTING - 2:
+    if silent or state.level < MAX_LEVELS:
         return False
     line = start
     while line < end and (state.isEmpty(line) or not 0 <= state.sCount[line] < state.blkIndent):
@@ -90,7 +92,7 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_LEVELS + 2})
     parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline"])
     parser.block.ruler.before("table", "too_deep", _too_deep)
     return parser
@@ -170,7 +172,7 @@ class Reader:
         """A paragraph's inside."""
         found = self._used.get(content) or self._known.get(content)
         if found is None:
-            if len(content) > MAX_INLINE:
+            if not _is_tame(content):
                 found = Inline((Run(visible(content).expandtabs(TAB).replace("\n", " ")),))
             else:
                 token = Token("inline", "", 0, content=content, children=[])
@@ -180,6 +182,10 @@ class Reader:
                 found = inline_of(token.children or [])
         self._used[content] = found
         return found
+
+
+def _is_tame(content: str) -> bool:
+    return len(content) <= MAX_INLINE and content.count("[") <= MAX_BRACKETS
 
 
 def _opened(kind: Kind, token: Token) -> Node:
@@ -199,7 +205,7 @@ def labels(tokens: Sequence[Token]) -> Iterator[str]:
     from markdown_it.common.utils import normalizeReference
 
     for token in tokens:
-        if token.type == "inline" and "[" in token.content and len(token.content) <= MAX_INLINE:
+        if token.type == "inline" and "[" in token.content and _is_tame(token.content):
             for match in _LABEL.finditer(token.content):
                 yield normalizeReference(match[1])
 

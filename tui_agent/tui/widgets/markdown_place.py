@@ -70,12 +70,14 @@ class Placement:
         self._ready = min(self._ready, first)
         self._stack(first)
 
-    def _stack(self, first: int) -> None:
+    def _stack(self, first: int) -> bool:
+        """Put the blocks from number `first` on below each other; returns whether there are any."""
         del self._tops[first + 1 :]
         top = self._tops[-1]
         for height in self._heights[first:]:
             top += height
             self._tops.append(top)
+        return first < len(self._heights)
 
     def _skip_ready(self) -> None:
         blocks = self.document.blocks
@@ -84,12 +86,15 @@ class Placement:
 
     def lay_out(self, top: int, bottom: int) -> bool:
         """Lay out what stands between two lines; returns whether anything moved."""
-        moved = False
         index = self.block_at(top)
-        while index < len(self._heights) and self._tops[index] < bottom:
-            moved = self._lay_out_block(index) or moved
+        first = len(self._heights)
+        y = self._tops[min(index, first)]
+        while index < len(self._heights) and y < bottom:
+            if self._lay_out_block(index):
+                first = min(first, index)
+            y += self._heights[index]
             index += 1
-        return moved
+        return self._stack(first)
 
     def lay_out_to(self, index: int, lines: int) -> None:
         """Lay out a block and what stands in so many lines below it."""
@@ -98,11 +103,10 @@ class Placement:
 
     def lay_out_end(self, lines: int) -> None:
         """Lay out as many blocks from the end as it takes to fill so many lines."""
-        index = len(self._heights)
-        first = index
+        index = first = len(self._heights)
         while index and lines > 0:
             index -= 1
-            if self._lay_out_block(index, stack=False):
+            if self._lay_out_block(index):
                 first = index
             lines -= self._heights[index]
         self._stack(first)
@@ -112,21 +116,17 @@ class Placement:
         deadline = perf_counter() + seconds
         first = len(self._heights)
         while self.unfinished:
-            if self._lay_out_block(self._ready, stack=False):
+            if self._lay_out_block(self._ready):
                 first = min(first, self._ready)
             if perf_counter() > deadline:
                 break
-        self._stack(first)
-        return first < len(self._heights)
+        return self._stack(first)
 
-    def _lay_out_block(self, index: int, *, stack: bool = True) -> bool:
+    def _lay_out_block(self, index: int) -> bool:
+        """Lay out one block; returns whether it is not as high as it was thought to be."""
         height = len(self.document.lines(index, self.width))
-        if height == self._heights[index]:
-            return False
-        self._heights[index] = height
-        if stack:
-            self._stack(index)
-        return True
+        guessed, self._heights[index] = self._heights[index], height
+        return height != guessed
 
     def block_at(self, y: int) -> int:
         """The number of the block that line `y` belongs to; the number of blocks for a line below all."""

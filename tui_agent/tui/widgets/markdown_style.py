@@ -86,6 +86,8 @@ MarkdownView {
     & > .markdown--code-name { color: $text-primary; }
     & > .markdown--code-builtin { color: $text-secondary; }
     & > .markdown--code-removed { color: $text-error; }
+    &:ansi > .markdown--code { background: transparent; }
+    &:ansi > .markdown--fence { background: transparent; }
 }
 """
 

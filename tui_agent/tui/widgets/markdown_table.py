@@ -42,6 +42,8 @@ def fit(needed: Sequence[int], room: int) -> list[int] | None:
     """
     if sum(needed) <= room:
         return [max(1, cells) for cells in needed]
+    if room < len(needed):
+        return None
     widths = [0] * len(needed)
     left = len(needed)
     for cells, column in sorted((cells, column) for column, cells in enumerate(needed)):

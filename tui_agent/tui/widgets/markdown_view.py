@@ -23,6 +23,8 @@ from tui_agent.tui.widgets.markdown_place import Heading, Placement
 
 FRAME = 1 / 15
 """Seconds between two looks at a text that streams in."""
+SOON = 0.005
+"""Seconds that are not worth a timer."""
 SHARE = 4
 """How many times longer than a look took the pause after it is at least, so that no text takes the whole CPU."""
 SLICE = 0.006
@@ -113,7 +115,7 @@ class MarkdownView(LinkedView, can_focus=True):
         self._streaming = self._dirty = True
         if self._timer is None:
             wait = self._next_look - perf_counter()
-            if wait <= 0:
+            if wait < SOON:
                 self.flush()
             elif self.is_attached:
                 self._timer = self.set_timer(wait, self.flush)
@@ -321,7 +323,8 @@ class MarkdownView(LinkedView, can_focus=True):
         section = self._chosen
         if section is None or section >= len(self._headings):
             y = round(self.scroll_y) + 1
-            here = len(self._placement.document.blocks) if self.following else self._placement.block_at(y)
+            at_end = self.following and (self._streaming or self.max_scroll_y > 0)
+            here = len(self._placement.document.blocks) if at_end else self._placement.block_at(y)
             section = bisect_right(self._headings, here, key=lambda heading: heading.block) - 1
         new = section if section >= 0 else None
         if new != self._section:

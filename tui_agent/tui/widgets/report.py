@@ -37,7 +37,7 @@ class ReportPane(Pane):
         & > Contents {
             display: none;
             dock: left;
-            width: 24;
+            width: 22;
             max-width: 34%;
             margin-right: 1;
         }

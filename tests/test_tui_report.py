@@ -1,0 +1,315 @@
+"""The report pane: what the state knows of the report, drawn as it grows."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+from textual.app import App, ComposeResult
+from textual.content import Content
+from textual.geometry import Region
+
+from tui_agent import events as ev
+from tui_agent.tui.state import DashboardState
+from tui_agent.tui.widgets.markdown_view import MarkdownView
+from tui_agent.tui.widgets.report import ReportPane
+
+SECTIONS = "".join(f"{'#' * (1 + n % 2)} Part {n}\n\n" + f"Words of part {n}.\n\n" * 6 for n in range(8))
+
+
+class PaneApp(App[None]):
+    """The pane alone, in a frame as on the dashboard, and the state that it draws."""
+
+    CSS = "ReportPane { border: round white; padding: 0 1; height: 1fr; width: 1fr; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pane = ReportPane()
+        self.state = DashboardState()
+        self.opened: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.pane
+
+    def open_url(self, url: str, *, new_tab: bool = True) -> None:
+        self.opened.append(url)
+
+    def start(self) -> None:
+        self.tell(
+            ev.RunStarted(
+                run_id="r", repo="a/b", source="local", ref=None, question="q", engine="llm", model="m", at=0.0
+            )
+        )
+
+    def tell(self, *events: ev.Event) -> None:
+        for event in events:
+            self.state.apply(event)
+        self.pane.update_from(self.state, self.state.at)
+        self.pane.view.flush()
+
+    def write(self, text: str, turn: int = 1) -> None:
+        self.tell(ev.ReportDelta(run_id="r", turn=turn, text=text))
+
+    def end(self, outcome: ev.Outcome, report: str, error: str | None = None) -> None:
+        self.tell(
+            ev.RunFinished(
+                run_id="r",
+                outcome=outcome,
+                report=report,
+                error=error,
+                turns=1,
+                tool_calls=0,
+                requests=0,
+                elapsed=1.0,
+            )
+        )
+
+    def seen(self) -> str:
+        view = self.pane.view
+        return "\n".join(strip.text.rstrip() for strip in view.render_lines(Region(0, 0, *view.size)))
+
+    def said(self) -> str:
+        """What stands in the lower border."""
+        return Content.from_markup(self.pane.border_subtitle or "").plain
+
+
+async def test_the_title_is_report_and_an_empty_pane_says_what_will_come() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.tell()
+        await pilot.pause()
+        assert app.pane.border_title == "Report"
+        assert "No report yet." in app.seen()
+        app.start()
+        await pilot.pause()
+        assert "The report is written here" in app.seen()
+        assert app.said() == ""
+
+
+async def test_deltas_are_appended_and_the_border_says_streaming() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.start()
+        for piece in ("# Ti", "tle\n\nIt is **fi", "ne**.\n"):
+            app.write(piece)
+        await pilot.pause()
+        assert app.seen().startswith("Title\n━")
+        assert "It is fine." in app.seen()
+        assert "streaming…" in app.said()
+        assert app.pane.markdown_text == "# Title\n\nIt is **fine**.\n"
+
+
+async def test_a_thought_takes_the_text_away_and_the_next_turn_begins_anew() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.start()
+        app.write("I look around first.")
+        app.tell(ev.Thought(run_id="r", turn=1, text="I look around first."))
+        await pilot.pause()
+        assert "look around" not in app.seen()
+        assert "The report is written here" in app.seen()
+        app.write("Half", turn=2)
+        app.tell(ev.TurnRestarted(run_id="r", turn=2, reason="cut"))
+        app.write("Whole", turn=2)
+        await pilot.pause()
+        assert app.pane.markdown_text == "Whole"
+        assert "Half" not in app.seen()
+
+
+async def test_what_the_program_adds_at_the_end_is_appended_where_the_reader_is() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.start()
+        app.write(SECTIONS)
+        await pilot.pause()
+        app.pane.view.scroll_to(y=20, animate=False)
+        await pilot.pause()
+        before = app.seen()
+        app.end("partial", SECTIONS + "---\n\nThis report is partial.")
+        await pilot.pause()
+        assert app.seen() == before
+        assert app.pane.markdown_text.endswith("This report is partial.")
+        assert app.said() == "◐ partial"
+
+
+async def test_another_final_text_replaces_what_had_streamed() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.start()
+        app.write("Draft that was thrown away")
+        app.end("partial", "# From the observations\n\nText.", "The model was lost.")
+        await pilot.pause()
+        assert "Draft" not in app.seen()
+        assert app.seen().startswith("From the observations")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "error", "words", "said"),
+    [
+        ("failed", "There is no repository [b]a/b[/b].\x1b[31m", "There is no repository [b]a/b[/b].␛[31m", "✘ failed"),
+        ("cancelled", None, "Cancelled before a report was begun.", "■ cancelled"),
+    ],
+)
+async def test_a_run_without_a_report_says_why(outcome: ev.Outcome, error: str | None, words: str, said: str) -> None:
+    app = PaneApp()
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.start()
+        app.end(outcome, "", error)
+        await pilot.pause()
+        assert words in app.seen()
+        assert app.said() == said
+
+
+async def test_a_cancelled_run_keeps_what_had_streamed() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.start()
+        app.write("Some **words")
+        app.end("cancelled", "")
+        await pilot.pause()
+        assert "Some **words" in app.seen()
+        assert app.said() == "■ cancelled"
+
+
+async def test_a_new_run_begins_with_an_empty_pane() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.start()
+        app.write("Old")
+        app.end("completed", "Old")
+        app.start()
+        await pilot.pause()
+        assert app.pane.markdown_text == ""
+        assert "The report is written here" in app.seen()
+
+
+async def test_the_border_says_how_to_follow_again() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.start()
+        app.write(SECTIONS)
+        await pilot.pause()
+        app.pane.focus()
+        await pilot.press("home")
+        await pilot.pause()
+        assert app.said().endswith("end follows")
+        await pilot.press("end")
+        await pilot.pause()
+        assert app.said().endswith("streaming…")
+        app.write("\n\nThe very last words")
+        await pilot.pause()
+        assert "The very last words" in app.seen()
+
+
+async def test_contents_stand_beside_the_text_where_there_is_room() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(100, 20)) as pilot:
+        app.start()
+        app.write("# One\n\nText.\n\n")
+        await pilot.pause()
+        assert not app.pane.contents.display
+        app.write(SECTIONS)
+        await pilot.pause()
+        assert app.pane.contents.display and app.pane.view.display
+        assert app.pane.contents.region.right <= app.pane.view.region.x
+        await pilot.resize_terminal(60, 20)
+        await pilot.pause()
+        assert not app.pane.contents.display and app.pane.view.display
+
+
+async def test_contents_follow_the_section_and_enter_jumps() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(100, 14)) as pilot:
+        app.start()
+        app.write(SECTIONS)
+        app.end("completed", SECTIONS)
+        await pilot.pause()
+        app.pane.view.scroll_to(y=0, animate=False)
+        await pilot.pause()
+        assert app.pane.contents.highlighted == 0
+        app.pane.contents.focus()
+        await pilot.press("down", "down", "down", "enter")
+        await pilot.pause()
+        assert app.seen().startswith("Part 3")
+        assert app.focused is app.pane.view
+        assert app.pane.contents.highlighted == 3
+
+
+async def test_t_shows_and_hides_the_contents_also_where_they_cover_the_text() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(40, 14)) as pilot:
+        app.start()
+        app.pane.focus()
+        await pilot.press("t")
+        assert not app.pane.contents.display
+        app.write(SECTIONS)
+        await pilot.pause()
+        await pilot.press("t")
+        await pilot.pause()
+        assert app.pane.contents.display and not app.pane.view.display
+        assert app.focused is app.pane.contents
+        await pilot.press("home", "down", "enter")
+        await pilot.pause()
+        assert app.pane.view.display and not app.pane.contents.display
+        assert app.seen().startswith("Part 1")
+        await pilot.press("t")
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.pane.view.display and not app.pane.contents.display
+        assert app.focused is app.pane.view
+
+
+async def test_headings_from_outside_are_no_markup_in_the_contents() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(100, 14)) as pilot:
+        app.start()
+        app.write("# [@click=app.quit]x[/]\n\n## [b]y[/b] \x1b[31m\n\nText.\n\nMore.")
+        await pilot.pause()
+        options = [str(app.pane.contents.get_option_at_index(index).prompt).strip() for index in range(2)]
+        assert options == ["[@click=app.quit]x[/]", "[b]y[/b] ␛[31m"]
+        await pilot.click(app.pane.contents, offset=(3, 0))
+        await pilot.pause()
+        assert app.is_running
+
+
+async def test_a_link_is_told_before_it_is_opened() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(70, 14)) as pilot:
+        app.start()
+        app.write("See [the docs](https://docs.example.org/en/) or [this](file:///etc/passwd).\n\n")
+        await pilot.pause()
+        app.pane.focus()
+        await pilot.press("tab")
+        await pilot.pause()
+        assert app.said() == "https://docs.example.org/en/"
+        await pilot.press("enter")
+        assert app.opened == ["https://docs.example.org/en/"]
+        await pilot.press("tab")
+        await pilot.pause()
+        assert "streaming…" in app.said()
+        await pilot.hover(MarkdownView, offset=(6, 0))
+        await pilot.pause()
+        assert app.said() == "https://docs.example.org/en/"
+        assert app.opened == ["https://docs.example.org/en/"]
+
+
+@pytest.mark.parametrize("width", [160, 80, 40, 20])
+async def test_every_width_shows_the_report_within_the_frame(width: int) -> None:
+    app = PaneApp()
+    async with app.run_test(size=(width, 30)) as pilot:
+        app.start()
+        app.write("# 标题 Title\n\n中文 words and `code` [link](https://x.org/)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n")
+        await pilot.pause()
+        assert "标题 Title" in app.seen()
+        assert all(cell_len(line) <= width - 4 for line in app.seen().split("\n"))
+
+
+async def test_a_tiny_pane_survives() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(8, 3)) as pilot:
+        app.start()
+        app.write(SECTIONS)
+        for size in ((3, 3), (1, 1), (20, 5), (60, 20)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+        assert "Words of part 7." in app.seen()
