@@ -26,9 +26,9 @@ WELCOME = (
 PACE = 0.12
 """Seconds between two pieces that the embedded model streams."""
 _LIMIT = 60
-_FIRST_WINDOW = 12
+_FIRST_WINDOW = 6
 """Requests that the demo's quota has left at the beginning."""
-_WINDOW = 9.0
+_WINDOW = 6.0
 """Seconds until that quota is full again, from the request that spent it."""
 _LATENCIES = (0.5, 0.9, 0.7, 1.2, 0.6, 1.0)
 
@@ -98,8 +98,9 @@ class Narrator:
     def __call__(self, event: Event) -> None:
         """Look at an event; perhaps say something about it."""
         text = self._about(event)
-        if text and text not in self._told:
-            self._told.add(text)
+        kind = text.partition(":")[0]
+        if kind and kind not in self._told:
+            self._told.add(kind)
             self._say(Notice(level="info", text=text))
 
     def _about(self, event: Event) -> str:

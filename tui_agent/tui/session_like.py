@@ -6,10 +6,15 @@ from typing import Protocol
 
 from tui_agent.events import Emit, RunFinished
 from tui_agent.request import RunRequest
+from tui_agent.settings import Settings
 
 
 class SessionLike(Protocol):
     """A process's clients, breakers and gates, and the runs that use them."""
+
+    @property
+    def settings(self) -> Settings:
+        """What holds in this process."""
 
     async def prepare(self) -> None:
         """Import what is slow to import, off the event loop."""
