@@ -140,6 +140,25 @@ def test_workspaces_are_followed_and_copied_code_is_not() -> None:
     assert "Left out as copied or built: `node_modules/` (2 files, 9,013 bytes)." in played.report
 
 
+def test_inner_packages_are_told_in_their_own_words() -> None:
+    files = {
+        "demo/__init__.py": '"""Demo as a whole."""\n',
+        "demo/big/__init__.py": '"""Where the large part of it lives."""\n',
+        "demo/big/a.py": "x",
+        "demo/silent/__init__.py": "",
+    }
+    played = play(FakeRepository(files))
+    assert "demo/silent/__init__.py" not in played.read
+    assert "`big/` says of itself “Where the large part of it lives.” (`demo/big/__init__.py#L1`)" in played.report
+
+
+def test_manifests_of_examples_are_named_and_not_read() -> None:
+    files = {"pyproject.toml": "", "a.py": "x", "examples/one/pyproject.toml": "[project]\nname = 'one'\n"}
+    played = play(FakeRepository(files))
+    assert "examples/one/pyproject.toml" not in played.read
+    assert "Further manifests below the root, not read: `examples/one/pyproject.toml`" in played.report
+
+
 def test_maven_sources_are_found_without_walking_down_their_packages() -> None:
     files = {
         "pom.xml": "<project><artifactId>shop</artifactId></project>",

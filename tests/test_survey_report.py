@@ -367,6 +367,13 @@ def test_ci_is_named_by_its_files_and_workflows_by_what_they_say() -> None:
     assert "CI: no configuration of a CI system that the survey knows was found." in none
 
 
+def test_a_directory_by_the_name_of_ci_is_named_and_no_strength() -> None:
+    text = report({"ci/deploy.sh": "x", "a.py": "x"})
+    assert "CI: `ci`, a directory by the name of CI." in text
+    assert "CI is set up" not in text
+    assert "No CI was found." not in text
+
+
 def test_a_tree_that_came_cut_is_not_counted_and_nothing_in_it_is_said_to_be_missing() -> None:
     def cut(name: str, arguments: Json) -> Json | None:
         note = "The tree is too large to be counted; sizes below directories are not known."

@@ -22,6 +22,7 @@ from tui_agent.transports.survey.purposes import (
 
 _JVM = (".java", ".kt", ".scala", ".groovy")
 _DEEPEST = 8
+_SAYING = 20  # bytes: the shortest docstring that says anything
 # Files whose names say that a program starts or a package opens there, the telling ones first; those of the second list
 # only in the root, since inside a package they may be any module.
 _ENTRY_NAMES = tuple(
@@ -153,6 +154,25 @@ def jvm_searches(layout: Layout) -> list[str]:
         if extension:
             patterns.append(f"{room.path}/main/**/*{extension}")
     return patterns
+
+
+def package_searches(layout: Layout) -> list[str]:
+    """Patterns that find the inner packages of listed Python packages, the larger ones first."""
+    rooms = [room for room in source_rooms(layout) if room.listing and "__init__.py" in room.listing.names()]
+    rooms = [room for room in rooms if room.listing and room.listing.of_kind("dir")]
+    return [f"{room.path}/*/__init__.py" for room in sorted(rooms, key=lambda room: (-(room.files or 0), room.path))]
+
+
+def package_docs(history: History, layout: Layout) -> list[str]:
+    """The `__init__.py` of inner packages that are long enough to say what they are for, large packages first."""
+    sized: dict[str, int | None] = {}
+    for pattern in package_searches(layout):
+        search = history.searches.get(pattern)
+        sized.update(search.paths if search else {})
+    listings = (room.listing for room in source_rooms(layout) if room.listing)
+    files = {listing.join(entry.name): entry.files or 0 for listing in listings for entry in listing.of_kind("dir")}
+    saying = [path for path, size in sized.items() if size is None or size >= _SAYING]
+    return sorted(saying, key=lambda path: (-files.get(posixpath.dirname(path), 0), path))
 
 
 def common_folder(paths: Iterable[str]) -> str:

@@ -194,6 +194,7 @@ PHRASES = {
     "room_dirs": "Directories in it: {list}",
     "room_modules": "Files in it: {list}",
     "room_largest": "Largest files: {list}",
+    "room_said": "{path} says of itself {quote} ({source})",
     "sized": "{name} ({size})",
     "no_source_room": "No directory of source code was listed.",
     "h_entries": "Entry points",

@@ -182,6 +182,7 @@ PHRASES = {
     "room_dirs": "其中的目录：{list}",
     "room_modules": "其中的文件：{list}",
     "room_largest": "最大的文件：{list}",
+    "room_said": "{path} 自述：{quote}（{source}）",
     "sized": "{name}（{size}）",
     "no_source_room": "没有列出存放源代码的目录。",
     "h_entries": "入口",

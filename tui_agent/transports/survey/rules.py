@@ -24,6 +24,8 @@ from tui_agent.transports.survey.layout import (
     entry_points,
     in_vendored,
     jvm_searches,
+    package_docs,
+    package_searches,
     read_manifests,
 )
 from tui_agent.transports.survey.listing import FileView
@@ -42,6 +44,8 @@ MOST_ROOMS = 8
 MOST_FURTHER = 4  # manifests below the root
 MOST_DEEPER = 6
 MOST_ENTRIES = 3
+MOST_PACKAGES = 2  # Python packages whose inner packages are looked at
+MOST_DOCS = 6
 MOST_WINDOWS = 10  # of one file
 MOST_PAGES = 5  # of the root's listing
 MOST_ASKS = 3  # of the same question, the first included
@@ -318,7 +322,7 @@ class _Rules:
             purpose = purpose_of_name(entry.name, self.layout.packages)
             if purpose and purpose.role in ("vendored", "generated"):
                 vendored.append(entry.name)
-            elif not entry.name.startswith("."):
+            elif not entry.name.startswith(".") or (purpose and purpose.key == "ci"):
                 ranked.append((order[purpose.role] if purpose else 3, -(entry.files or 0), entry.name))
         return [name for _, _, name in sorted(ranked)[:MOST_ROOMS]] + vendored[:2]
 
@@ -351,11 +355,15 @@ class _Rules:
                 yield Wish("list_directory", {"path": folder})
         for path in descents(self.layout)[: max(MOST_DEEPER - listed, 0)]:
             yield Wish("list_directory", {"path": path})
+        for pattern in package_searches(self.layout)[:MOST_PACKAGES]:
+            yield Wish("find_files", {"pattern": pattern})
 
     def entries(self) -> Iterator[Wish]:
-        """Every directory on the way is listed: the files where the code is entered."""
+        """Every directory on the way is listed: the files where the code is entered, and inner packages' own words."""
         for entry in entry_points(self.history, self.layout, self.manifests)[:MOST_ENTRIES]:
             yield from self._read(entry.path)
+        for path in package_docs(self.history, self.layout)[:MOST_DOCS]:
+            yield from self._read(path)
 
     def _further_manifests(self) -> list[str]:
         """Manifests below the root, the shallow ones first; those of tests, documents and examples are left alone."""

@@ -84,7 +84,7 @@ def architecture(facts: Facts, phrases: Phrases) -> list[str]:
     rooms = sorted(facts.source_rooms, key=lambda room: room.path)[:_SHOWN_SOURCES]
     for room in rooms:
         if room.listing:
-            blocks.append(_room(room.listing, phrases))
+            blocks.append(_room(room.listing, facts, phrases))
     if not rooms:
         blocks.append(phrases.say("no_source_room" if facts.root else "tree_unseen"))
     members = [manifest for manifest in facts.manifests if manifest.members]
@@ -113,7 +113,7 @@ def architecture(facts: Facts, phrases: Phrases) -> list[str]:
     return [*blocks, _list(lines or [phrases.say("no_entries")])]
 
 
-def _room(listing: Listing, phrases: Phrases) -> str:
+def _room(listing: Listing, facts: Facts, phrases: Phrases) -> str:
     """One directory of source: how large, in which languages, what it holds."""
     if listing.files is None:
         head = code(listing.path + "/")
@@ -137,6 +137,12 @@ def _room(listing: Listing, phrases: Phrases) -> str:
     ]
     if dirs:
         lines.append(phrases.say("room_dirs", list=phrases.some(dirs, 20)))
+    for entry in listing.of_kind("dir"):
+        path = f"{listing.join(entry.name)}/__init__.py"
+        said = facts.comments.get(path)
+        if said:
+            quote, source = phrases.quote(said.text, 160), cite(path, (said.first, said.last))
+            lines.append(phrases.say("room_said", path=code(entry.name + "/"), quote=quote, source=source))
     files = [entry.name for entry in listing.of_kind("file")]
     if files:
         lines.append(phrases.say("room_modules", list=phrases.codes(files, 30)))

@@ -48,7 +48,8 @@ def _type_checks(facts: Facts) -> list[str]:
     found = [name for name in _TYPE_FILES if facts.root and name in facts.root.names()]
     for manifest in facts.manifests:
         if "/" not in manifest.path and manifest.ecosystem == "Python":
-            found += [f"{manifest.path} [{tool}]" for tool in manifest.tools if tool in _TYPE_TOOLS]
+            table = "tool." if manifest.path == "pyproject.toml" else ""
+            found += [f"{manifest.path} [{table}{tool}]" for tool in manifest.tools if tool in _TYPE_TOOLS]
     return found
 
 
