@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import httpx
 
+from tui_agent.safe_text import one_line
 from tui_agent.transports.local_folder import FolderSource
 from tui_agent.transports.local_git_objects import DiskObjects, Objects, StoredObjects
-from tui_agent.transports.local_git_place import GitPlace, find_git
+from tui_agent.transports.local_git_place import GitPlace, find_git, may_enter
 from tui_agent.transports.local_git_refs import HEAD, DiskRefs, StoredRefs
 from tui_agent.transports.local_git_reftable import ReftableRefs
 from tui_agent.transports.local_git_source import GitSource
@@ -143,7 +144,7 @@ def _existing_folder(path: Path) -> Path:
             raise LocalRepositoryError(f"There is no folder {shown}.")
         if not folder.is_dir():
             raise LocalRepositoryError(f"{shown} is a file; name the folder or git repository that it is in.")
-        if not os.access(folder, os.R_OK | os.X_OK):
+        if not may_enter(folder):
             raise LocalRepositoryError(f"{shown} cannot be read: permission denied.")
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -152,8 +153,8 @@ def _existing_folder(path: Path) -> Path:
 
 
 def _name(folder: Path) -> str:
-    return f"local/{_show(folder.name) or 'root'}"
+    return f"local/{decode_name(os.fsencode(folder.name)) or 'root'}"
 
 
 def _show(path: Path | str) -> str:
-    return decode_name(os.fsencode(path))
+    return one_line(decode_name(os.fsencode(path)))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dulwich.config import ConfigFile
 
+from tui_agent.safe_text import one_line
 from tui_agent.transports.local_files import read_small
 from tui_agent.transports.local_source import LocalRepositoryError
 from tui_agent.transports.local_text import decode_name
@@ -73,7 +74,7 @@ def _at(folder: Path) -> GitPlace | None:
     if stat.S_ISREG(mode):
         return _open(folder, _linked(inside), folder)
     if stat.S_ISDIR(mode):
-        if not os.access(inside, os.R_OK | os.X_OK):
+        if not may_enter(inside):
             raise LocalRepositoryError(f"{_show(inside)} cannot be read: permission denied.")
         if _is_git_dir(inside):
             return _open(folder, str(inside), folder)
@@ -106,7 +107,8 @@ def _is_git_dir(folder: Path) -> bool:
 
 def _missing(folder: Path) -> str | None:
     head = folder / "HEAD"
-    if not head.is_symlink() and not _HEAD.match(read_small(str(head), limit=4096) or b""):
+    is_link = os.path.islink(head)  # noqa: PTH114 - where it cannot be asked, this is no error
+    if not is_link and not _HEAD.match(read_small(str(head), limit=4096) or b""):
         return "it has no valid HEAD"
     common = Path(_common_dir(str(folder)))
     for part in ("objects", "refs"):
@@ -179,6 +181,18 @@ def _read_config(path: str, name: str) -> dict[str, str]:
     return settings
 
 
+def may_enter(folder: Path) -> bool:
+    """Whether a folder can be listed and what it holds be looked at."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                entry.stat(follow_symlinks=False)
+                break
+    except PermissionError:
+        return False
+    return True
+
+
 def _mode(path: Path) -> int:
     try:
         return path.stat().st_mode
@@ -187,7 +201,7 @@ def _mode(path: Path) -> int:
 
 
 def _show(path: Path | str) -> str:
-    return decode_name(os.fsencode(path))
+    return one_line(decode_name(os.fsencode(path)))
 
 
 def user_excludes(config: dict[str, str]) -> bytes | None:

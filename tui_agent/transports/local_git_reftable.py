@@ -96,9 +96,10 @@ def _read_table(data: bytes) -> dict[bytes, bytes | None]:
         length = int.from_bytes(data[position + 1 : position + 4], "big")
         end = start + length
         (restarts,) = struct.unpack_from(">H", data, end - 2)
-        _read_block(data, position + 4, end - 2 - 3 * restarts, refs)
-        if length <= position + 4 - start:
-            raise ValueError("a block without end")
+        records = end - 2 - 3 * restarts
+        if records <= position + 4:
+            raise ValueError("a block without refs")
+        _read_block(data, position + 4, records, refs)
         # A block that is shorter than the table's is padded with NULs, or the next one follows at once.
         padded = start + block_size
         start = padded if end < padded and data[end : end + 1] == b"\0" else end

@@ -212,7 +212,7 @@ def find_licence(entries: list[TreeEntry], read: Callable[[str], bytes]) -> str 
             stem = _TEXT_SUFFIX.sub(b"", entry.name)
             if _PRIMARY.fullmatch(stem):
                 primary.append(entry.sha)
-            elif _VARIANT.fullmatch(entry.name):
+            elif _VARIANT.fullmatch(stem):
                 variants.append(entry.sha)
     if not primary and not variants:
         return None
