@@ -205,7 +205,12 @@ class GitHubClient:
                 await response.aclose()
         except httpx.TimeoutException as error:
             raise Trouble(f"timed out ({_phase(error)})") from error
+        except httpx.InvalidURL as error:
+            raise _to_nowhere() from error
         except (httpx.HTTPError, OSError) as error:
+            # httpx looks at the target of a redirect even where it does not follow
+            if str(error).startswith("Invalid URL in location header"):
+                raise _to_nowhere() from error
             raise Trouble(self._say(f"connection failed: {str(error) or type(error).__name__}")) from error
         return response.status_code, response.headers, body
 
@@ -218,7 +223,7 @@ class GitHubClient:
         except (httpx.InvalidURL, UnicodeError):
             target = None
         if target is None:
-            raise GitHubError(status, "GitHub redirects this request to nowhere; it cannot be answered.")
+            raise _to_nowhere(status)
         api = httpx.URL(self._api_url)
         if (target.scheme, target.host, target.port) != (api.scheme, api.host, api.port) or target.userinfo:
             where = one_line(f"{target.scheme}://{target.host}{f':{target.port}' if target.port else ''}", 100)
@@ -248,6 +253,10 @@ class GitHubClient:
 
     def _say(self, text: str) -> str:
         return one_line(self.redact(text), 300)
+
+
+def _to_nowhere(status: int = 301) -> GitHubError:
+    return GitHubError(status, "GitHub redirects this request to nowhere; it cannot be answered.")
 
 
 def _split(path: str) -> tuple[str, str]:

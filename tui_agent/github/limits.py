@@ -86,9 +86,9 @@ def refusal(
         reset = None if known is None else known.reset + CLOCK_SKEW
         times = [time for time in (reset, asked) if time is not None]
         return RateLimited("primary", max(times, default=None), message)
-    if asked is not None or status == 429:
-        return RateLimited("secondary", asked, message)
-    return RateLimited("primary", None, message) if "rate limit exceeded" in said else None
+    if asked is None and "rate limit exceeded" in said:
+        return RateLimited("primary", None, message)
+    return RateLimited("secondary", asked, message) if asked is not None or status == 429 else None
 
 
 def _count(text: str | None) -> int | None:
