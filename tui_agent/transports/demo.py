@@ -123,8 +123,8 @@ class Narrator:
                 return (
                     f"Retry: {name} failed once; it is tried again after a backoff of {delay:.1f} s, jitter included."
                 )
-            case ToolFinished(outcome="fallback", attempts=0, tool=tool):
-                return f"Fallback: the breaker of {tool} is open, so the call was answered without any request."
+            case ToolFinished(outcome="fallback", tool=tool):
+                return f"Fallback: {tool} cannot be had, so the agent is told why and what is known anyway, and goes on."
             case RunFinished(outcome="completed"):
                 return "Done: despite every fault the report is whole. Press r to watch again, q to leave."
         return ""
