@@ -124,7 +124,7 @@ class Narrator:
                     f"Retry: {name} failed once; it is tried again after a backoff of {delay:.1f} s, jitter included."
                 )
             case ToolFinished(outcome="fallback", tool=tool):
-                return f"Fallback: {tool} cannot be had, so the agent is told why and what is known anyway, and goes on."
+                return f"Fallback: {tool} cannot be had, so the agent is told why and what is known, and goes on."
             case RunFinished(outcome="completed"):
                 return "Done: despite every fault the report is whole. Press r to watch again, q to leave."
         return ""
