@@ -63,7 +63,8 @@ def _en(basis: Basis) -> list[str]:
     lines.append(f"Files read ({len(basis.read)} of {basis.files}): {read}.")
     rest = basis.files - len(basis.read)
     if rest > 0:
-        lines.append(f"What was not read: the other {rest} files; of these at most names and sizes are known.")
+        what = "one other file" if rest == 1 else f"the other {rest} files"
+        lines.append(f"What was not read: {what}, of which at most name and size are known.")
     return lines
 
 
