@@ -155,6 +155,7 @@ class _Writer:
     def write(self, text: str, *extra: str, link: Link | None = None) -> None:
         if not text:
             return
+        text = text.replace("\t", " ")
         if link is None and self.links:
             link = self.links[-1]
         names = tuple(dict.fromkeys(self.styles))
@@ -174,7 +175,7 @@ class _Writer:
             case "hardbreak":
                 self.write("\n")
             case "code_inline":
-                self.write(visible(token.content).replace("\t", " "), "code")
+                self.write(visible(token.content), "code")
             case "image":
                 alt = visible(token.content).replace("\n", " ").strip()
                 self.write(f"[image: {alt}]" if alt else "[image]", "image")

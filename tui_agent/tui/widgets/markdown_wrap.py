@@ -96,8 +96,8 @@ def _fill(part: str, offset: int, width: int, lines: list[Broken]) -> None:
             join = " " if end < match.start() else ""
             start, used = match.start(), 0
         if cells > width:
-            at = match.start()
-            *full, last = _pieces(word, width)
+            at = start  # where the word begins, or marks without a width before it
+            *full, last = _pieces(part[start : match.start() + len(word)], width)
             for piece in full:
                 lines.append(Broken(offset + at, offset + at + len(piece), join))
                 join = ""

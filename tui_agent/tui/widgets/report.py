@@ -55,7 +55,7 @@ class ReportPane(Pane):
         self._visited = False  # the user is in them, or on the way
         self._generation = -1
         self._drawn = 0
-        self._state = Content()
+        self._state = self._said = Content()
         self._href: str | None = None
 
     def compose(self) -> ComposeResult:
@@ -117,12 +117,14 @@ class ReportPane(Pane):
 
     def _say(self) -> None:
         """At the border: where a link leads, else how far the report is."""
+        words = self._state
         if self._href is not None:
-            self.border_subtitle = Content(one_line(self._href, max(10, self.size.width - 2)))
+            words = Content(one_line(self._href, max(10, self.size.width - 2)))
         elif self.view.streaming and not self.view.following:
-            self.border_subtitle = Content.assemble(self._state, " · end follows")
-        else:
-            self.border_subtitle = self._state
+            words = Content.assemble(self._state, " · end follows")
+        if words != self._said:
+            # each time it is set, the whole pane is drawn again
+            self._said = self.border_subtitle = words
 
     # -- contents ---------------------------------------------------------------------------
 
