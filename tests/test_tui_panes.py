@@ -16,7 +16,7 @@ from tui_agent.tui.lane_picture import AxisSpan, Columns, argument_words, axis_l
 from tui_agent.tui.state import Call, DashboardState
 from tui_agent.tui.widgets.breakers import BreakersPane, state_words
 from tui_agent.tui.widgets.header import RunHeader
-from tui_agent.tui.widgets.lanes import LanesPane, LanesView
+from tui_agent.tui.widgets.lanes import LanesPane
 from tui_agent.tui.widgets.pane import Pane
 from tui_agent.tui.widgets.rate_limit import RateLimitPane, sparkline
 from tui_agent.tui.widgets.tabs import PaneTabs
@@ -234,7 +234,7 @@ async def test_many_lanes_scroll_and_the_newest_stays_in_sight() -> None:
         screen = "\n".join(await lines())
         assert "299.py" in screen
         assert "280.py" not in screen
-        view = pane.query_one(LanesView)
+        view = pane.view
         view.scroll_home(animate=False)
         assert " 0.py" in "\n".join(await lines())
         for event in stamped((301, started("new", path="new.py"))):

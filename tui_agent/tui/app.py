@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.safe_text import one_line
 from tui_agent.tui import keys, saving, themes
 from tui_agent.tui.asking import request_for
-from tui_agent.tui.refresher import Refresher
+from tui_agent.tui.refresher import Drawn, Refresher
 from tui_agent.tui.running import RunControl
 from tui_agent.tui.screens.dashboard import TRACE, DashboardScreen
 from tui_agent.tui.session_like import SessionLike
@@ -72,8 +72,10 @@ class DashboardApp(App[int]):
         self._theme_wanted = theme
         self._origin = self._clock.monotonic()
         self.board = DashboardScreen(self._clock.time, context_limit, self._wake)
-        self._refresher = Refresher(self.state, self.run_time, self.board.visible_parts, self.set_timer)
-        self._runs = RunControl(session, self.state, self.run_time, self._emit, self.board.message.say, self._work)
+        self._refresher = Refresher(self.state, self.run_time, self._visible, self.set_timer)
+        self._runs = RunControl(
+            session, self.state, self.run_time, self._emit, self._say, self._work, self.board.correct
+        )
 
     def get_default_screen(self) -> Screen[Any]:
         """The screen with the panes."""
@@ -117,6 +119,10 @@ class DashboardApp(App[int]):
         """Seconds since the run began, of the same kind as its events' `at`."""
         return self._clock.monotonic() - self._origin
 
+    def _visible(self) -> Sequence[Drawn]:
+        # while the dashboard closes, panes lose their parts before their timers
+        return self.board.visible_parts() if self.is_running else ()
+
     def _wake(self) -> None:
         self._refresher.wake()
 
@@ -128,11 +134,14 @@ class DashboardApp(App[int]):
 
     def _emit(self, event: ev.Event) -> None:
         """Take in an event of the session; it is drawn with others that come soon after."""
+        if not self.is_running:
+            return  # a run that outlived the dashboard
         if event.run_id is None or isinstance(event, ev.RunStarted):
             self.state.advance(self.run_time())
         if isinstance(event, ev.RunStarted):
             self._origin = self._clock.monotonic() - event.at
             self.board.message.clear()
+            self.board.leave_input()
         self.state.apply(event)
         if isinstance(event, ev.Notice):
             self._say(event.level, event.text)
@@ -169,7 +178,6 @@ class DashboardApp(App[int]):
                 self._say("error", str(error))
                 return
             event.input.remember(text)
-            self.board.focus_pane(TRACE)
             self._runs.start(request)
 
     def action_ask(self) -> None:

@@ -34,6 +34,7 @@ class RunControl:
         emit: where a run's events go.
         say: shows one sentence.
         work: starts the exclusive worker.
+        refused: told of a request that cannot be understood.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class RunControl:
         emit: Emit,
         say: Callable[[Level, str], None],
         work: Callable[[Coroutine[Any, Any, None]], RunHandle],
+        refused: Callable[[RunRequest], None],
     ) -> None:
         self.request: RunRequest | None = None
         self._session = session
@@ -52,6 +54,7 @@ class RunControl:
         self._emit = emit
         self._say = say
         self._work = work
+        self._refused = refused
         self._prepared: asyncio.Task[None] | None = None
         self._worker: RunHandle | None = None
         self._over = asyncio.Event()
@@ -105,7 +108,8 @@ class RunControl:
             self._settle("failed", "The run ended without a word about how.")
         except UsageError as error:
             self._say("error", str(error))
-            self._settle("failed", str(error))
+            if not self._settle("failed", str(error)):
+                self._refused(request)
         except asyncio.CancelledError:
             if not self._settle("cancelled", None) and self._state.run.outcome == "idle":
                 self._say("warning", "Cancelled before it began.")

@@ -144,7 +144,9 @@ class DashboardState:
         run.tool_calls, run.requests, run.elapsed = event.tool_calls, event.requests, event.elapsed
         for call in self.lanes:
             if call.finished_at is None:
-                call.finish(event.at, "cancelled" if event.outcome == "cancelled" else "error")
+                # a tool call was cut short; the model's or the snapshot's request is what the run failed on
+                lost = call.call_id is None and event.outcome != "cancelled"
+                call.finish(event.at, "error" if lost else "cancelled")
         for turn in self.turns[-1:]:
             turn.finished_at = event.at
             turn.revision += 1

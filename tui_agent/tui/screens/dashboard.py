@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tui_agent.request import RunRequest
 from tui_agent.tui.refresher import Drawn
 from tui_agent.tui.widgets.breakers import BreakersPane
 from tui_agent.tui.widgets.footer import KeyBar
@@ -52,7 +53,7 @@ class DashboardScreen(Screen[None]):
         self.header = RunHeader(context_limit)
         self.trace, self.report, self.breakers = TracePane(), ReportPane(), BreakersPane()
         self.panes: tuple[Pane, ...] = (self.trace, LanesPane(), self.breakers, RateLimitPane(epoch), self.report)
-        self.message, self.prompt = MessageLine(), Prompt(id="prompt")
+        self.message, self.prompt = MessageLine(), Prompt()
         self._tabs = PaneTabs([pane.TITLE for pane in self.panes])
         self._changed = changed
         self._current = TRACE
@@ -112,7 +113,17 @@ class DashboardScreen(Screen[None]):
 
     def focus_input(self) -> None:
         """Give the focus to the input."""
-        self.prompt.query_one(AskInput).focus()
+        self.prompt.field.focus()
+
+    def leave_input(self) -> None:
+        """A run begins: whoever asked for it in the input watches the trace now."""
+        if isinstance(self.focused, AskInput):
+            self.focus_pane(TRACE)
+
+    def correct(self, request: RunRequest) -> None:
+        """Put what could not be understood back into the input."""
+        self.prompt.field.restore(request.repo)
+        self.focus_input()
 
     def toggle_zoom(self) -> bool:
         """Give the current pane the whole screen, or take it back; False where it has it by narrowness."""

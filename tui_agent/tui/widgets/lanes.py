@@ -102,21 +102,22 @@ class LanesPane(Pane):
     def __init__(self) -> None:
         super().__init__(id="lanes")
         self._lanes: list[Call] = []
+        self.view = LanesView()
 
     def compose(self) -> ComposeResult:
         """The lanes."""
-        yield LanesView()
+        yield self.view
 
     def update_from(self, state: DashboardState, now: float) -> None:
         """Draw the calls as they stand at `now` (run seconds)."""
         self._lanes = state.lanes
-        self.query_one(LanesView).show(state.lanes, now)
+        self.view.show(state.lanes, now)
 
     def tick(self, now: float) -> float | None:
         """Let bars grow and count down; answers the seconds until the next change, None while no call is under way."""
         under_way = [call for call in self._lanes if call.running]
         if not under_way:
             return None
-        self.query_one(LanesView).go(now)
+        self.view.go(now)
         waits = [wait.until - now for call in under_way if (wait := call.waiting(now)) and wait.until is not None]
         return 0.1 if waits and min(waits) < SOON else 0.25

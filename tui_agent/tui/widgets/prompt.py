@@ -41,6 +41,12 @@ class AskInput(Input):
         self._recalled = len(self._asked)
         self.value = ""
 
+    def restore(self, text: str) -> None:
+        """Bring the last text back to be corrected; `text` where nothing was typed here."""
+        self.value = self._asked.pop() if self._asked else text
+        self._recalled = len(self._asked)
+        self.cursor_position = len(self.value)
+
     def action_leave(self) -> None:
         """Give the focus back to the panes."""
         self.post_message(self.Left())
@@ -57,7 +63,11 @@ class AskInput(Input):
 class Prompt(Horizontal):
     """The input with a sign before it."""
 
+    def __init__(self) -> None:
+        super().__init__(id="prompt")
+        self.field = AskInput()
+
     def compose(self) -> ComposeResult:
         """A sign, then the field."""
         yield Static("❯", id="prompt-sign", markup=False)
-        yield AskInput()
+        yield self.field

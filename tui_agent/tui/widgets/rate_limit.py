@@ -48,11 +48,12 @@ class RateLimitPane(Pane):
         self._state = DashboardState()
         self._now = 0.0
         self._drawn = Content()
+        self._lines = Static(id="rate-limit-text")
 
     def compose(self) -> ComposeResult:
         """The text, which scrolls where it does not fit."""
         with VerticalScroll():
-            yield Static(id="rate-limit-text")
+            yield self._lines
 
     def update_from(self, state: DashboardState, now: float) -> None:
         """Draw the limits as they stand at `now` (run seconds)."""
@@ -94,7 +95,7 @@ class RateLimitPane(Pane):
             return
         same_height = content.plain.count("\n") == self._drawn.plain.count("\n")
         self._drawn = content
-        self.query_one(Static).update(content, layout=not same_height or not content)
+        self._lines.update(content, layout=not same_height or not content)
 
     def _text(self, width: int) -> Content:
         rows = list(self._state.quota.values())
