@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import openai
 
 
+DEFAULT_TURNS = 15
+
+
 class NoAddressError(UsageError):
     """The query names no repository on GitHub."""
 
@@ -37,7 +40,7 @@ async def run_agent(
     query: str,
     *,
     model: str | None = None,
-    max_turns: int | None = None,
+    max_turns: int = DEFAULT_TURNS,
     on_event: Emit | None = None,
     settings: Settings | None = None,
 ) -> str:
@@ -48,7 +51,7 @@ async def run_agent(
         http: asked for GitHub's REST API; used as it is and never closed.
         query: the question; the first address of a repository in it counts.
         model: its name at the endpoint; None for the settings'.
-        max_turns: turns of the loop; None for the settings' (15).
+        max_turns: turns of the loop; where it is left at 15, the settings' number holds.
         on_event: is handed every event as it happens (`tui_agent.events`).
         settings: None for the environment's variables (no `.env`, no `config.toml`).
 
@@ -89,7 +92,7 @@ async def run_agent(
         tail=address.ref_and_path,
         question=query,
         lang=settings.lang,
-        max_turns=settings.max_turns if max_turns is None else max_turns,
+        max_turns=settings.max_turns if max_turns == DEFAULT_TURNS else max_turns,
         max_tokens=settings.max_tokens,
         window=settings.context_limit,
         price=price_of(endpoint, name),
