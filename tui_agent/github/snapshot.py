@@ -98,7 +98,7 @@ def _ref_route(owner: str, name: str, *parts: str) -> str:
     try:
         return route("repos", owner, name, *before, *ref.strip("/").split("/"))
     except ValueError:
-        raise GitHubError(422, f"“{ref}” cannot be the name of a branch, tag or commit.") from None
+        raise GitHubError(400, f"“{ref}” cannot be the name of a branch, tag or commit.") from None
 
 
 async def _whole_tree(

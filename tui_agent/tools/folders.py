@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import TypeVar
 
 from tui_agent.events import JsonObject
 from tui_agent.github.tree import Entry, RepositorySnapshot
 from tui_agent.resilience.call import Call
 from tui_agent.tools.globs import compile_glob
-from tui_agent.tools.workspace import ToolError, Workspace, find, instead, quoted
+from tui_agent.tools.workspace import Found, ToolError, Workspace, find, instead, quoted
 
 LIST_LIMIT = 200
 """Entries of a list in one answer."""
 _EXTENSIONS = 15
-_MANY = 5_000
-"""Files from which on a search would be felt on the screen."""
+T = TypeVar("T")
 
 
 async def list_directory(work: Workspace, call: Call, arguments: JsonObject) -> JsonObject:
@@ -30,8 +31,16 @@ async def list_directory(work: Workspace, call: Call, arguments: JsonObject) -> 
     if entry.kind != "dir":
         raise ToolError(f"{quoted(found.path)} is a {entry.kind}, no directory{instead(entry)}.")
     children = await snapshot.children(call, entry.path)
-    children = sorted(children, key=lambda child: (child.kind != "dir", child.name))
-    offset = arguments.get("offset", 0)
+    return await _aside(snapshot, lambda: _listing(snapshot, found, children, int(arguments.get("offset", 0))))
+
+
+async def _aside(snapshot: RepositorySnapshot, work: Callable[[], T]) -> T:
+    """Work that goes through many entries, where the screen does not feel it."""
+    return await asyncio.to_thread(work) if snapshot.is_large else work()
+
+
+def _listing(snapshot: RepositorySnapshot, found: Found, children: list[Entry], offset: int) -> JsonObject:
+    children = sorted(children, key=lambda child: (child.kind != "dir", child.path))
     shown = children[offset : offset + LIST_LIMIT]
     result: JsonObject = {"ok": True, "path": found.path, "commit": snapshot.commit}
     if found.symlink_to is not None:
@@ -40,19 +49,19 @@ async def list_directory(work: Workspace, call: Call, arguments: JsonObject) -> 
     result["total_entries"] = len(children)
     rest = len(children) - offset - len(shown)
     if shown and rest > 0:
-        result["more"] = f"{rest} more entries: call list_directory with offset={offset + len(shown)}."
+        result["more"] = f"{rest:,} more entries: call list_directory with offset={offset + len(shown)}."
     if not shown:
-        result["note"] = _nothing(entry, len(children))
+        result["note"] = _nothing(found.entry, len(children))
     elif snapshot.truncated:
         result["note"] = "The tree is too large to be counted; what lies below directories is not known."
     if offset == 0:
-        result.update(_below(snapshot, entry.path))
+        result.update(_below(snapshot, found.entry.path))
     return result
 
 
 def _nothing(entry: Entry, total: int) -> str:
     if total:
-        return f"The directory has only {total} entries."
+        return f"The directory has only {total:,} entries."
     return "The directory is empty." if entry.path else "The repository is empty."
 
 
@@ -101,10 +110,7 @@ async def find_files(work: Workspace, call: Call, arguments: JsonObject) -> Json
         raise ToolError(str(error)) from None
     files = work.snapshot.all_files()
 
-    def search() -> list[Entry]:
-        return [entry for entry in files if matches(entry.path)]
-
-    found = await asyncio.to_thread(search) if len(files) > _MANY else search()
+    found = await _aside(work.snapshot, lambda: [entry for entry in files if matches(entry.path)])
     offset = arguments.get("offset", 0)
     shown = found[offset : offset + LIST_LIMIT]
     result: JsonObject = {
@@ -115,7 +121,7 @@ async def find_files(work: Workspace, call: Call, arguments: JsonObject) -> Json
     }
     rest = len(found) - offset - len(shown)
     if shown and rest > 0:
-        result["more"] = f"{rest} more files: call find_files with offset={offset + len(shown)}."
+        result["more"] = f"{rest:,} more files: call find_files with offset={offset + len(shown)}."
     if work.snapshot.truncated:
         result["note"] = f"The tree is too large to be known whole: {len(files):,} files of it were searched."
     return result

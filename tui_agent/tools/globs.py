@@ -1,19 +1,21 @@
 """Glob patterns over paths of a tree: `*`, `?` and `[…]` within a name, `**` across directories, `{a,b}`.
 
 Names are matched by the standard library's fnmatch, whose patterns cannot backtrack without end;
-directories by the table below, whose cost is the pattern's length times the path's.
+paths name by name by the automaton below, which looks at each folder once however many files it has.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import translate
 
 _MAX_LENGTH = 500
 _MAX_ALTERNATIVES = 64
 _Segment = re.Pattern[str] | None
 """A name's pattern; None for `**`."""
+_State = tuple[int, int]
+_Match = Callable[[str], object]
 
 
 def compile_glob(pattern: str) -> Callable[[str], bool]:
@@ -30,13 +32,7 @@ def compile_glob(pattern: str) -> Callable[[str], bool]:
         raise ValueError("The pattern is empty.")
     if len(text) > _MAX_LENGTH:
         raise ValueError(f"The pattern is longer than {_MAX_LENGTH} characters.")
-    alternatives = [_segments(one) for one in _expand(text)]
-
-    def matches(path: str) -> bool:
-        names = path.split("/")
-        return any(_matches(segments, names) for segments in alternatives)
-
-    return matches
+    return _Automaton([_segments(one) for one in _expand(text)]).matches
 
 
 def _expand(text: str) -> list[str]:
@@ -62,13 +58,66 @@ def _segments(text: str) -> list[_Segment]:
     return [None if part == "**" else re.compile(translate(part)) for part in text.split("/")]
 
 
-def _matches(segments: list[_Segment], names: list[str]) -> bool:
-    # reach[i]: the segments so far match the first i names
-    reach = [True] + [False] * len(names)
-    for segment in segments:
-        if segment is None:
-            first = reach.index(True) if True in reach else len(reach)
-            reach = [i >= first for i in range(len(reach))]
-        else:
-            reach = [False] + [reach[i] and segment.match(names[i]) is not None for i in range(len(names))]
-    return reach[-1]
+def _anything(_: str) -> bool:
+    return True
+
+
+class _Automaton:
+    """Alternatives walked side by side. A state is an alternative, and how many of its segments are done.
+
+    Args:
+        alternatives: their segments.
+    """
+
+    def __init__(self, alternatives: list[list[_Segment]]) -> None:
+        self._alternatives = alternatives
+        self._folders: dict[str, list[_State]] = {}
+        self._names: dict[str, list[_Match]] = {}
+        self._enter("", ((number, 0) for number in range(len(alternatives))))
+
+    def matches(self, path: str) -> bool:
+        """Whether a path is one that the pattern means."""
+        folder, _, name = path.rpartition("/")
+        if folder not in self._names:
+            self._inside(folder)
+        return any(match(name) for match in self._names[folder])
+
+    def _enter(self, folder: str, states: Iterable[_State]) -> None:
+        """Note what a folder's names begin with, and which of them are meant."""
+        reached = self._folders[folder] = self._with_skips(states)
+        last = {self._alternatives[number][done] for number, done in reached if self._is_last(number, done)}
+        self._names[folder] = [_anything] if None in last else [segment.match for segment in last if segment]
+
+    def _is_last(self, number: int, done: int) -> bool:
+        segments = self._alternatives[number]
+        return done < len(segments) and not any(segments[done + 1 :])
+
+    def _inside(self, folder: str) -> None:
+        unknown = []
+        while folder not in self._folders:
+            unknown.append(folder)
+            folder = folder.rpartition("/")[0]
+        for below in reversed(unknown):
+            above, _, name = below.rpartition("/")
+            self._enter(below, self._after(self._folders[above], name))
+
+    def _after(self, states: list[_State], name: str) -> Iterator[_State]:
+        for number, done in states:
+            segments = self._alternatives[number]
+            if done < len(segments):
+                segment = segments[done]
+                if segment is None:
+                    yield number, done
+                elif segment.match(name):
+                    yield number, done + 1
+
+    def _with_skips(self, states: Iterable[_State]) -> list[_State]:
+        """`**` may also stand for nothing."""
+        found: dict[_State, None] = {}
+        for number, done in states:
+            segments = self._alternatives[number]
+            found[number, done] = None
+            while done < len(segments) and segments[done] is None:
+                done += 1
+                found[number, done] = None
+        return list(found)
