@@ -96,11 +96,6 @@ class Placement:
             index += 1
         return self._stack(first)
 
-    def lay_out_to(self, index: int, lines: int) -> None:
-        """Lay out a block and what stands in so many lines below it."""
-        top = self._tops[index]
-        self.lay_out(top, top + lines)
-
     def lay_out_end(self, lines: int) -> None:
         """Lay out as many blocks from the end as it takes to fill so many lines."""
         index = first = len(self._heights)
@@ -133,8 +128,12 @@ class Placement:
         return bisect_right(self._tops, max(0, y)) - 1
 
     def top(self, index: int) -> int:
-        """The first line of a block."""
-        return self._tops[index]
+        """The first line of a block; the line below all for a number past the last one."""
+        return self._tops[min(index, len(self._heights))]
+
+    def height_of(self, index: int) -> int:
+        """The lines of a block; 0 for a number past the last one."""
+        return self._heights[index] if index < len(self._heights) else 0
 
     def line(self, y: int) -> tuple[int, Line]:
         """The block that line `y` belongs to, and the line; blank where nothing is laid out."""

@@ -157,7 +157,7 @@ class MarkdownView(LinkedView, can_focus=True):
         top, before = placement.top(open_from), placement.lines_from(open_from)
         changed = document.update(streaming=self._streaming)
         placement.renew(changed)
-        self._lay_out_seen()
+        self._lay_out_seen(place)
         if changed < open_from or placement.top(open_from) != top:
             top = 0
         else:
@@ -208,15 +208,15 @@ class MarkdownView(LinkedView, can_focus=True):
         else:
             self.virtual_size = size
 
-    def _lay_out_seen(self) -> bool:
-        """Lay out what is on the screen, and have the rest follow; returns whether anything moved."""
+    def _lay_out_seen(self, place: LinePlace) -> bool:
+        """Lay out what is on the screen below `place`, and have the rest follow; returns whether anything moved."""
         placement, rows = self._placement, self.scrollable_content_region.height
         moved = False
         if self.following:
             placement.lay_out_end(rows)
         else:
-            top = round(self.scroll_y)
-            moved = placement.lay_out(top, top + rows)
+            top = placement.top(place[0])
+            moved = placement.lay_out(top, top + place[1] + rows)
         if placement.unfinished:
             moved = placement.lay_out_more(SLICE) or moved
         if placement.unfinished and self._slices is None:
@@ -226,24 +226,25 @@ class MarkdownView(LinkedView, can_focus=True):
     def _lay_out_slice(self) -> None:
         self._slices = None
         place = self._place()
-        if self._lay_out_seen():
+        if self._lay_out_seen(place):
             self._show(place)
             self._tell_section()
 
     def on_resize(self) -> None:
         """Lay the text out for the new width, what is seen first."""
-        placement, place = self._placement, self._place()
+        placement, (block, row) = self._placement, self._place()
         width = self.scrollable_content_region.width
         if width <= 0:
             return
         if width != placement.width:
+            share = row / max(1, placement.height_of(block))
             placement.resize(width)
+            self._lay_out_seen((block, row))
+            row = round(share * placement.height_of(block))
             self._select_nothing()
-        if self._dirty:
-            self.flush()
-            return
-        self._lay_out_seen()
-        self._show(place)
+        self._lay_out_seen((block, row))
+        self._show((block, row))
+        self.flush()
         self._tell_section()
 
     def watch_placeholder(self) -> None:
@@ -260,7 +261,7 @@ class MarkdownView(LinkedView, can_focus=True):
         self._chosen = None
         if self._placement.unfinished:
             place = self._place()
-            if self._lay_out_seen():
+            if self._lay_out_seen(place):
                 self._show(place)
         self._tell_section()
 
@@ -291,8 +292,9 @@ class MarkdownView(LinkedView, can_focus=True):
     def follow(self) -> None:
         """Go to the end and stay there while the text grows."""
         self.following, self._chosen = True, None
-        self._lay_out_seen()
-        self._show(self._place())
+        place = self._place()
+        self._lay_out_seen(place)
+        self._show(place)
         self._tell_section()
 
     # -- headings ---------------------------------------------------------------------------
@@ -302,9 +304,10 @@ class MarkdownView(LinkedView, can_focus=True):
         if not 0 <= index < len(self._headings):
             return
         block = self._headings[index].block
+        place = block, 1 if block else 0  # below the blank line above it
         self.following, self._chosen = False, index
-        self._placement.lay_out_to(block, self.scrollable_content_region.height)
-        self._show((block, 1 if block else 0))
+        self._lay_out_seen(place)
+        self._show(place)
         self._tell_section()
 
     @property
