@@ -306,6 +306,11 @@ def test_a_breaker_that_the_user_holds_open_counts_down_to_nothing() -> None:
     assert not state.breakers["read_file"].isolated
 
 
+def test_the_threshold_that_one_breaker_tells_holds_for_those_that_told_none() -> None:
+    event = ev.BreakerChanged(name="llm", state="open", failures=3, threshold=3, retry_in=6, cause="failures")
+    assert {row.threshold for row in state_after((1, event)).breakers.values()} == {3}
+
+
 def test_failures_in_a_row_are_counted_while_closed_and_forgotten_with_a_success() -> None:
     failed = ev.AttemptFailed(call_id="c", name="read_file", attempt=1, reason="x", status=500)
     state = state_after((1, started("c")), (2, failed), (3, failed))

@@ -348,6 +348,9 @@ class DashboardState:
             since = event.at if event.run_id is not None and event.run_id == self.run.run_id else self.at
             row.retry_at = since + event.retry_in
         row.isolated = event.state == "open" and event.cause == "user"
+        for other in self.breakers.values():
+            if other.cause is None:  # they share one setting, and this is the first that tells it
+                other.threshold = event.threshold
         self.revisions.raise_("breakers")
 
     def _on_quota(self, event: ev.Quota) -> None:

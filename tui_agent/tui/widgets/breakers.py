@@ -118,6 +118,8 @@ class BreakersPane(Pane, can_focus=True):
         # The columns are the same in all rows, but for words that are longer than their column.
         roomy = width >= 2 + LONGEST_NAME + 2 + len("OPEN ISOLATED") + 2 + count_width
         gap, state_width = ("  ", len("OPEN ISOLATED")) if roomy else (" ", len("OPEN 300 s"))
+        if width < 2 + LONGEST_NAME + len("OPEN 300 s") + count_width:
+            state_width = max(len(state_words(other, self._now)) for other in self._rows)
         state_width = max(state_width, len(words))
         name_width = max(3, min(LONGEST_NAME, width - 2 - 2 * len(gap) - state_width - count_width))
         name = one_line(row.name, name_width)
