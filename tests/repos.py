@@ -28,6 +28,8 @@ def git_environment(author: str = AUTHOR, date: str = DATE.format(day=1)) -> dic
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_DEFAULT_REF_FORMAT": "files",
+        "GIT_DEFAULT_HASH": "sha1",
         **{
             f"GIT_{who}_{what}": value
             for who in ("AUTHOR", "COMMITTER")

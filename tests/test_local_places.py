@@ -170,6 +170,7 @@ async def test_a_packs_index_of_the_first_version(project: Path) -> None:
     await assert_read(LocalTransport.open(project), project, sha(project))
     blob = await Asker(project).json(f"/git/blobs/{sha(project, 'HEAD:a.txt')}")
     assert base64.b64decode(blob["content"]) == b"aa\n"
+    assert await Asker(project).commit_of(sha(project)[:6]) == sha(project)
 
 
 # --- repositories without commits
@@ -285,6 +286,43 @@ async def test_damaged_objects_are_a_sentence_and_never_wrong_content(project: P
         status, message = await ask.error(route)
         assert status in (404, 422), route
         assert names["commit"] in message
+
+
+async def test_objects_that_git_would_never_write_are_refused_one_by_one(project: Path) -> None:
+    tree, head = sha(project, "HEAD^{tree}"), sha(project)
+    for kind, content in [
+        ("commit", b""),
+        ("commit", b"author A <a@x> 1 +0000\n\nno tree"),
+        ("commit", b"tree nonsense\n\nx"),
+        ("commit", f"tree {tree}\nparent {'z' * 40}\nauthor nobody\ncommitter\n\nx".encode()),
+        ("tag", b"object nonsense\n"),
+        ("tag", f"object {tree}\ntype tree\ntag t\n\nof a tree".encode()),
+    ]:
+        name = git(project, "hash-object", "-t", kind, "-w", "--literally", "--stdin", data=content).decode().strip()
+        (project / ".git" / "refs" / "tags" / "odd").write_text(name + "\n")
+        ask = Asker(project)
+        if kind == "tag" or not content.startswith(b"tree " + tree.encode()):
+            assert (await ask.error("/commits/odd"))[0] == 422
+            assert (await ask.error(f"/commits/{name}"))[0] == 422
+        else:
+            odd = (await ask.json("/commits/odd"))["commit"]
+            assert odd["author"] == {"name": "nobody", "email": "", "date": "1970-01-01T00:00:00Z"}
+        assert (await ask.json("/commits"))[0]["sha"] == head
+        await ask.json("/tags")
+        await ask.json("/git/matching-refs/tags/")
+    odd = (
+        git(project, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", data=b"40000 no end").decode().strip()
+    )
+    assert (await Asker(project).error(f"/git/trees/{odd}"))[0] == 422
+
+
+async def test_damaged_packed_refs_are_not_taken_for_none(project: Path) -> None:
+    git(project, "pack-refs", "--all")
+    (project / ".git" / "packed-refs").write_text("# pack-refs with: peeled\nnonsense\n")
+    status, message = await Asker(project).error("/commits/HEAD")
+    assert (status, "packed-refs is damaged" in message) == (422, True)
+    with pytest.raises(LocalRepositoryError):
+        await LocalTransport.open(project).uncommitted_changes()
 
 
 async def test_content_that_does_not_fit_its_name_is_damage(project: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import httpx
 
-from tui_agent.safe_text import one_line
+from tui_agent.safe_text import visible
 from tui_agent.transports.local_folder import FolderSource
 from tui_agent.transports.local_git_objects import DiskObjects, Objects, StoredObjects
 from tui_agent.transports.local_git_place import GitPlace, find_git, may_enter
@@ -22,6 +22,7 @@ from tui_agent.transports.local_git_refs import HEAD, DiskRefs, StoredRefs
 from tui_agent.transports.local_git_reftable import ReftableRefs
 from tui_agent.transports.local_git_source import GitSource
 from tui_agent.transports.local_git_status import count_changes
+from tui_agent.transports.local_replies import error
 from tui_agent.transports.local_routes import Question, answer
 from tui_agent.transports.local_source import Kind, LocalRepositoryError, Refusal, Source, Stop
 from tui_agent.transports.local_text import decode_name
@@ -104,8 +105,7 @@ class LocalTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answer one request (httpx calls this)."""
         if request.method != "GET":
-            refusal = Refusal(404, "Not Found")
-            return httpx.Response(404, json={"message": refusal.message}, request=request)
+            return httpx.Response(404, json=error(Refusal(404, "Not Found")), request=request)
         path, _, query = request.url.raw_path.decode("ascii").partition("?")
         question = Question(
             url=f"{request.url.scheme}://{request.url.netloc.decode('ascii')}",
@@ -146,9 +146,9 @@ def _existing_folder(path: Path) -> Path:
             raise LocalRepositoryError(f"{shown} is a file; name the folder or git repository that it is in.")
         if not may_enter(folder):
             raise LocalRepositoryError(f"{shown} cannot be read: permission denied.")
-    except (OSError, RuntimeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise LocalRepositoryError(f"{shown} cannot be read: {reason}.") from error
+    except (OSError, RuntimeError, ValueError) as trouble:
+        reason = getattr(trouble, "strerror", None) or trouble
+        raise LocalRepositoryError(f"{shown} cannot be read: {reason}.") from trouble
     return folder
 
 
@@ -157,4 +157,4 @@ def _name(folder: Path) -> str:
 
 
 def _show(path: Path | str) -> str:
-    return one_line(decode_name(os.fsencode(path)))
+    return visible(decode_name(os.fsencode(path)), keep="")

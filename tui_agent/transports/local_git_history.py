@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tui_agent.transports.local_git_objects import ObjectDamaged, ObjectMissing, Objects, find_entry
-from tui_agent.transports.local_source import TREE, Page, Stop, epoch, parse_commit
+from tui_agent.transports.local_source import COMMIT_HEAD, TREE, Commit, Page, Stop, epoch, parse_commit
 
 COUNT_LIMIT = 25_000
 """Commits that are visited to say how many there are."""
@@ -106,10 +106,22 @@ class History:
         shas = trail.found[start : start + count]
         if trail.error is not None and not shas:
             raise trail.error
-        commits = [parse_commit(sha, self._objects.read(sha)[1]) for sha in shas]
+        commits = [self.commit(sha) for sha in shas]
         # Of a damaged history what can be read is told; who asks for the rest learns why it cannot.
         more = len(trail.found) > start + count or trail.error is not None
         return Page(commits, more, len(trail.found) if trail.ended and trail.error is None else None)
+
+    def commit(self, sha: str) -> Commit:
+        """A commit by its full SHA.
+
+        Raises:
+            ObjectMissing, ObjectDamaged: it cannot be read, or is none.
+        """
+        kind, raw = self._objects.read(sha)
+        try:
+            return parse_commit(sha, raw if kind == "commit" else b"")
+        except ValueError as error:
+            raise ObjectDamaged(sha) from error
 
     def extent(self, tip: str, limit: int, stop: Stop) -> Extent | None:
         """How long the history is; None where it is longer than `limit`, or cannot be read to its end."""
@@ -171,18 +183,13 @@ class History:
 
     def _links(self, sha: str) -> _Links:
         kind, raw = self._objects.read(sha)
-        if kind != "commit" or not raw.startswith(b"tree "):
+        head = COMMIT_HEAD.match(raw)
+        if kind != "commit" or head is None:
             raise ObjectDamaged(sha)
-        parents = []
-        position = 46
-        while raw.startswith(b"parent ", position):
-            parents.append(raw[position + 7 : position + 47].decode("ascii"))
-            position += 48
-        begin = raw.find(b"\ncommitter ", position - 1)
+        parents = [] if sha in self.shallow else head[2].decode("ascii").split()[1::2]
+        begin = raw.find(b"\ncommitter ", head.end() - 1)
         line = raw[begin + 1 : raw.find(b"\n", begin + 1)] if begin >= 0 else b""
-        if sha in self.shallow:
-            parents = []
-        return _Links(raw[5:45].decode("ascii"), parents, epoch(line[line.rfind(b">") + 1 :]))
+        return _Links(head[1].decode("ascii"), parents, epoch(line[line.rfind(b">") + 1 :]))
 
     def _at(self, tree: str, segments: list[bytes]) -> Trace:
         found: Trace = None

@@ -7,10 +7,10 @@ import os
 import threading
 import weakref
 import zlib
-from binascii import hexlify, unhexlify
-from collections.abc import Iterator
+from binascii import unhexlify
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
 from dulwich.objects import ObjectID, parse_tree
 
@@ -20,6 +20,8 @@ from tui_agent.transports.local_source import TreeEntry, canonical_mode
 
 if TYPE_CHECKING:
     from dulwich.object_store import BaseObjectStore
+
+T = TypeVar("T")
 
 _MAX_ALTERNATES = 32
 
@@ -153,49 +155,30 @@ class DiskObjects:
 
     def read(self, sha: str) -> tuple[str, bytes]:
         """See `Objects`."""
-        with self._lock:
-            try:
-                found = self._locate(sha)
-                kind, content = self._read_loose(sha) if found is None else found[0].read(found[1])
-            except ObjectMissing:
-                raise
-            except Exception as error:  # whatever a damaged pack makes zlib and dulwich raise
-                raise ObjectDamaged(sha) from error
+        kind, content = self._ask(sha, OpenPack.read, _loose_content)
         if hashlib.sha1(b"%s %d\0" % (kind.encode(), len(content)) + content).hexdigest() != sha:
             raise ObjectDamaged(sha)
         return kind, content
 
     def header(self, sha: str) -> tuple[str, int]:
         """See `Objects`."""
-        with self._lock:
-            try:
-                found = self._locate(sha)
-                if found is None:
-                    return self._loose_header(sha)
-                pack, offset = found
-                return pack.type(offset), pack.size(offset)
-            except ObjectMissing:
-                raise
-            except Exception as error:  # as above
-                raise ObjectDamaged(sha) from error
+        return self._ask(sha, OpenPack.header, _loose_header)
 
     def size(self, sha: str) -> int | None:
         """See `Objects`."""
-        with self._lock:
-            try:
-                found = self._locate(sha)
-                return self._loose_header(sha)[1] if found is None else found[0].size(found[1])
-            except Exception:  # as above; whoever reads the object will be told
-                return None
+        try:
+            return self._ask(sha, OpenPack.size, lambda file: _loose_header(file)[1])
+        except (ObjectMissing, ObjectDamaged):
+            return None
 
     def with_prefix(self, prefix: str) -> Iterator[str]:
         """See `Objects`."""
         found: set[str] = set()
-        whole = unhexlify(prefix[: len(prefix) // 2 * 2])
         with self._lock:
             self._scan()
             for pack in self._order:
-                found.update(hexlify(name).decode() for name in pack.dulwich.index.iter_prefix(whole))
+                with suppress(Exception):  # a damaged pack holds nothing that could be asked for
+                    found.update(pack.with_prefix(prefix))
             for folder in self._folders:
                 try:
                     names = os.listdir(f"{folder}/{prefix[:2]}")  # noqa: PTH208 - only the names
@@ -223,25 +206,49 @@ class DiskObjects:
             self._order.clear()
             self._scanned = False
 
-    def _locate(self, sha: str) -> tuple[OpenPack, int] | None:
-        """Where in which pack an object is; None where it is loose or missing."""
-        if not self._scanned:
-            self._scan()
+    def _ask(self, sha: str, packed: Callable[[OpenPack, int], T], loose: Callable[[BinaryIO], T]) -> T:
+        """What is asked of an object, wherever it is.
+
+        Raises:
+            ObjectMissing, ObjectDamaged: see `Objects`.
+        """
         oid = unhexlify(sha)
-        found = self._search(oid)
-        # A pack may have come (or gone) since: `git gc` runs beside us.
-        if found is None and self._loose(sha) is None and self._scan():
-            found = self._search(oid)
-        return found
+        with self._lock:
+            if not self._scanned:
+                self._scan()
+            try:
+                found = self._search(oid)
+                if found is None:
+                    file = self._open_loose(sha)
+                    if file is not None:
+                        with file:
+                            return loose(file)
+                    # A pack may have come since: `git gc` runs beside us.
+                    found = self._search(oid) if self._scan() else None
+                if found is not None:
+                    return packed(*found)
+            except Exception as error:  # whatever a damaged object makes zlib and dulwich raise
+                raise ObjectDamaged(sha) from error
+        raise ObjectMissing(sha)
 
     def _search(self, oid: bytes) -> tuple[OpenPack, int] | None:
         for position, pack in enumerate(self._order):
-            offset = pack.find(oid)
+            try:
+                offset = pack.find(oid)
+            except Exception:  # a damaged index: as for git, the other packs still count
+                self._order.remove(pack)
+                return self._search(oid)
             if offset is not None:
                 if position:
                     # What was found here once, its neighbours are likely to be found here too.
                     self._order.insert(0, self._order.pop(position))
                 return pack, offset
+        return None
+
+    def _open_loose(self, sha: str) -> BinaryIO | None:
+        for folder in self._folders:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                return open_regular(f"{folder}/{sha[:2]}/{sha[2:]}")
         return None
 
     def _scan(self) -> bool:
@@ -266,32 +273,27 @@ class DiskObjects:
             self._order[:] = self._packs.values()
         return bool(gone or come)
 
-    def _loose(self, sha: str) -> str | None:
-        for folder in self._folders:
-            path = f"{folder}/{sha[:2]}/{sha[2:]}"
-            if os.path.lexists(path):
-                return path
-        return None
 
-    def _loose_header(self, sha: str) -> tuple[str, int]:
-        path = self._loose(sha)
-        if path is None:
-            raise ObjectMissing(sha)
-        with open_regular(path) as file:
-            start = zlib.decompressobj().decompress(file.read(4096), 64)
-        kind, _, size = start[: start.index(b"\0")].partition(b" ")
-        return kind.decode("ascii"), int(size)
+def _loose_header(file: BinaryIO) -> tuple[str, int]:
+    start = zlib.decompressobj().decompress(file.read(4096), 64)
+    return _parsed_header(start[: start.index(b"\0")])
 
-    def _read_loose(self, sha: str) -> tuple[str, bytes]:
-        kind, size = self._loose_header(sha)
-        if size > MAX_OBJECT or kind not in TYPES.values():
-            raise ValueError(f"{kind} of {size} bytes")
-        path = self._loose(sha)
-        if path is None:
-            raise ObjectMissing(sha)
-        with open_regular(path) as file:
-            content = zlib.decompressobj().decompress(file.read(), size + 64)
-        return kind, content[content.index(b"\0") + 1 :]
+
+def _loose_content(file: BinaryIO) -> tuple[str, bytes]:
+    kind, size = _loose_header(file)
+    if size > MAX_OBJECT:
+        raise ValueError(f"an object of {size} bytes")
+    file.seek(0)
+    # Deflate makes nothing longer than a few bytes a block.
+    content = zlib.decompressobj().decompress(file.read(size + (size >> 10) + 128), size + 64)
+    return kind, content[content.index(b"\0") + 1 :]
+
+
+def _parsed_header(header: bytes) -> tuple[str, int]:
+    kind, _, size = header.partition(b" ")
+    if kind.decode("ascii") not in TYPES.values():
+        raise ValueError(f"an object of type {kind!r}")
+    return kind.decode("ascii"), int(size)
 
 
 def _with_alternates(folder: str) -> list[str]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
+from binascii import unhexlify
 from bisect import bisect_left
+from collections.abc import Iterator
 from typing import cast
 
 from dulwich.object_format import DEFAULT_OBJECT_FORMAT
@@ -45,14 +47,24 @@ class OpenPack:
 
     def find(self, oid: bytes) -> int | None:
         """The offset of an object, None where this pack has it not."""
-        if self._index is None:
-            self._index = _Index(_map(self._base + ".idx"))
-        if self._index.known:
-            return self._index.find(oid)
+        index = self._indexed()
+        if index.known:
+            return index.find(oid)
         try:
             return self.dulwich.index.object_offset(RawObjectID(oid))
         except KeyError:
             return None
+
+    def with_prefix(self, prefix: str) -> Iterator[str]:
+        """The objects whose SHA begins with some hexadecimal digits."""
+        index = self._indexed()
+        if index.known:
+            return index.with_prefix(prefix)
+        return (sha.decode() for sha in self.dulwich.index if sha.startswith(prefix.encode()))
+
+    def header(self, offset: int) -> tuple[str, int]:
+        """An object's type and size, its deltas applied."""
+        return self.type(offset), self.size(offset)
 
     def read(self, offset: int) -> tuple[str, bytes]:
         """An object, its deltas applied."""
@@ -145,6 +157,11 @@ class OpenPack:
             return number, size, offset + position + 20, base
         return number, size, offset + position, None
 
+    def _indexed(self) -> _Index:
+        if self._index is None:
+            self._index = _Index(_map(self._base + ".idx"))
+        return self._index
+
     def _mapped(self) -> mmap.mmap:
         if self._map is None:
             self._map = _map(self._base + ".pack")
@@ -178,6 +195,16 @@ class _Index:
         if offset & self._FAR:
             (offset,) = struct.unpack_from(">Q", self._data, self._far + (offset ^ self._FAR) * 8)
         return int(offset)
+
+    def with_prefix(self, prefix: str) -> Iterator[str]:
+        """The objects whose SHA begins with some hexadecimal digits."""
+        first = unhexlify(prefix.ljust(40, "0"))
+        low, high = self._fan[first[0]], self._fan[first[0] + 1]
+        for place in range(bisect_left(range(low, high), first, key=self._name) + low, high):
+            name = self._name(place).hex()
+            if not name.startswith(prefix):
+                return
+            yield name
 
     def close(self) -> None:
         """Unmap the index."""

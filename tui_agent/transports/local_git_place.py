@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dulwich.config import ConfigFile
 
-from tui_agent.safe_text import one_line
+from tui_agent.safe_text import visible
 from tui_agent.transports.local_files import read_small
 from tui_agent.transports.local_source import LocalRepositoryError
 from tui_agent.transports.local_text import decode_name
@@ -201,7 +201,7 @@ def _mode(path: Path) -> int:
 
 
 def _show(path: Path | str) -> str:
-    return one_line(decode_name(os.fsencode(path)))
+    return visible(decode_name(os.fsencode(path)), keep="")
 
 
 def user_excludes(config: dict[str, str]) -> bytes | None:

@@ -6,7 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Protocol
 
+from tui_agent.safe_text import visible
 from tui_agent.transports.local_files import read_small
+from tui_agent.transports.local_source import LocalRepositoryError
 
 if TYPE_CHECKING:
     from dulwich.refs import RefsContainer
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 HEAD = b"HEAD"
 _SYMBOLIC = re.compile(rb"ref:[ \t]*(.+)")
 _SHA = re.compile(rb"[0-9a-f]{40}")
-_PACKED = re.compile(rb"^([0-9a-f]{40}) (refs/[^\r\n]+)", re.MULTILINE)
+_PACKED = re.compile(rb"([0-9a-f]{40}) (refs/.+)")
 _PACKED_LIMIT = 256 * 1024 * 1024
 _REF_LIMIT = 4096
 _MAX_HOPS = 5
@@ -108,9 +110,20 @@ class DiskRefs:
             return {}
         key = (state.st_mtime_ns, state.st_size, state.st_ino)
         if self._packed is None or self._packed[0] != key:
-            content = read_small(path, limit=_PACKED_LIMIT) or b""
-            self._packed = key, {match[2].rstrip(): match[1] for match in _PACKED.finditer(content)}
+            self._packed = key, _parse_packed(read_small(path, limit=_PACKED_LIMIT) or b"", path)
         return self._packed[1]
+
+
+def _parse_packed(content: bytes, path: str) -> dict[bytes, bytes]:
+    """The refs of `packed-refs`; lines with `^` tell what tags lead to, which the objects tell as well."""
+    refs: dict[bytes, bytes] = {}
+    for line in content.splitlines():
+        match = _PACKED.fullmatch(line)
+        if match is not None:
+            refs[match[2]] = match[1]
+        elif line and not line.startswith((b"#", b"^")):
+            raise LocalRepositoryError(f"{visible(path, keep='')} is damaged: git itself would refuse it.")
+    return refs
 
 
 class StoredRefs:

@@ -21,7 +21,6 @@ from tui_agent.transports.local_source import (
     Refusal,
     Stop,
     TreeEntry,
-    parse_commit,
 )
 from tui_agent.transports.local_text import decode_name, encode_name
 
@@ -121,13 +120,10 @@ class GitSource:
 
     def commit(self, sha: str) -> Commit:
         """See `Source`."""
-        kind, raw = self._read(sha)
-        if kind != "commit":
-            raise Refusal(422, f"No commit found for SHA: {sha}")
         try:
-            return parse_commit(sha, raw)
-        except ValueError:
-            raise _refused(ObjectDamaged(sha)) from None
+            return self._history.commit(sha)
+        except (ObjectMissing, ObjectDamaged) as error:
+            raise _refused(error) from None
 
     def history(self, sha: str, path: str, start: int, count: int, stop: Stop) -> Page:
         """See `Source`."""

@@ -27,6 +27,9 @@ _INDEX_LIMIT = 1 << 30
 _MAX_FILES = 2_000_000
 _PIECE = 1024 * 1024
 _TRUE = ("true", "yes", "on", "1")
+_MAX_PATH = 4096
+# Paths that git never writes into an index: they would lead out of the working tree.
+_ODD_PATH = re.compile(rb"(?:^|/)(?:\.{0,2}|\.git)(?:/|$)")
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\noid sha256:([0-9a-f]{64})\nsize (\d+)\n")
 _LINE_ENDS = re.compile(rb"\b(?:text|eol|crlf)\b")
 
@@ -93,7 +96,7 @@ class _WorkTree:
 
     def _differs(self, entry: IndexEntry) -> bool:
         folder, _, _ = entry.path.rpartition(b"/")
-        if not self._is_real(folder):
+        if len(entry.path) > _MAX_PATH or _ODD_PATH.search(entry.path) or not self._is_real(folder):
             return True
         place = self._root + b"/" + entry.path
         try:
@@ -117,13 +120,20 @@ class _WorkTree:
         """Whether a folder is one all the way from the root: behind a symbolic link lies something else."""
         known = self._real_folders.get(folder)
         if known is None:
-            above, _, _ = folder.rpartition(b"/")
-            known = self._is_real(above)
-            if known:
-                try:
-                    known = stat.S_ISDIR(os.lstat(self._root + b"/" + folder).st_mode)
-                except OSError:
+            known = True
+            for match in re.finditer(rb"/|$", folder):
+                above = folder[: match.start()]
+                if above not in self._real_folders:
+                    try:
+                        state = os.lstat(self._root + b"/" + above)
+                    except OSError:
+                        known = False
+                    else:
+                        known = stat.S_ISDIR(state.st_mode)
+                    self._real_folders[above] = known
+                if not self._real_folders[above]:
                     known = False
+                    break
             self._real_folders[folder] = known
         return known
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from tui_agent.transports.local_text import decode_message
 Kind = Literal["git", "folder"]
 
 FILE, EXECUTABLE, LINK, TREE, SUBMODULE = 0o100644, 0o100755, 0o120000, 0o040000, 0o160000
+COMMIT_HEAD = re.compile(rb"tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)")
+"""What every commit begins with: its tree and its parents."""
 MAX_BLOB = 100 * 1024 * 1024
 """Bytes of the largest blob that is answered, as on GitHub ("Get a blob" in its documentation)."""
 
@@ -187,23 +190,19 @@ def parse_commit(sha: str, raw: bytes) -> Commit:
     Raises:
         ValueError: it names no tree.
     """
-    head, _, message = raw.partition(b"\n\n")
+    start = COMMIT_HEAD.match(raw)
+    if start is None:
+        raise ValueError(f"commit {sha} names no tree")
+    head, _, message = raw[start.end() - 1 :].partition(b"\n\n")
     fields: dict[bytes, bytes] = {}
-    parents: list[str] = []
     for line in head.split(b"\n"):
         key, _, value = line.partition(b" ")
-        if key == b"parent":
-            parents.append(value.decode("ascii"))
-        elif key:
-            fields.setdefault(key, value)
+        fields.setdefault(key, value)
     encoding = fields.get(b"encoding")
-    tree = fields.get(b"tree", b"").decode("ascii")
-    if len(tree) != 40:
-        raise ValueError(f"commit {sha} names no tree")
     return Commit(
         sha,
-        tree,
-        tuple(parents),
+        start[1].decode("ascii"),
+        tuple(start[2].decode("ascii").split()[1::2]),
         _person(fields.get(b"author", b""), encoding),
         _person(fields.get(b"committer", b""), encoding),
         decode_message(message, encoding),
