@@ -13,6 +13,7 @@ from tests.tui_desk import REQUEST, dashboard
 from tests.tui_session import ScriptedSession, started
 from tui_agent import events as ev
 from tui_agent.request import RunRequest
+from tui_agent.tui.app import DashboardApp
 
 # -- starting ------------------------------------------------------------------------------------
 
@@ -330,3 +331,22 @@ async def test_a_session_that_will_not_end_does_not_keep_the_dashboard(monkeypat
         await desk.pilot.press("ctrl+q")
         await desk.until(lambda: not desk.app.is_running)
     assert desk.app.return_value == 0
+
+
+async def test_a_dashboard_that_breaks_says_one_sentence_and_shows_no_variables(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    app = DashboardApp(ScriptedSession())
+
+    def breaks() -> None:
+        key = "sk-hunter2"
+        raise RuntimeError(f"broken \x1b[31m{len(key)}")
+
+    with pytest.raises(RuntimeError):
+        async with app.run_test() as pilot:
+            app.call_later(breaks)
+            await pilot.pause()
+    text = capsys.readouterr().err
+    assert "the dashboard broke (RuntimeError: broken ␛[31m10)" in " ".join(text.split())
+    assert "hunter2" not in text and "Traceback" not in text
+    assert app.return_code == 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -96,6 +98,15 @@ class DashboardApp(App[int]):
             self.board.focus_pane(TRACE)
         self._refresher.flush()
         self.call_after_refresh(self._begin)
+
+    def _fatal_error(self) -> None:
+        """One sentence in the place of Textual's traceback, which shows every local variable, keys among them."""
+        if sys.flags.dev_mode:
+            super()._fatal_error()
+            return
+        error = self._exception
+        what = one_line(f"{type(error).__name__}: {error}", 300)
+        self.panic(Text(f"repo-agent-tui: the dashboard broke ({what}); `python -X dev -m tui_agent` shows where."))
 
     def _choose_theme(self) -> None:
         wanted = themes.ALIASES.get(self._theme_wanted or "dark", self._theme_wanted or "")
