@@ -134,6 +134,22 @@ async def test_tab_walks_over_links_on_the_screen_and_enter_opens() -> None:
         assert app.view.active_link is None
 
 
+async def test_a_definition_that_streams_in_late_makes_a_link_of_what_stands_above() -> None:
+    app = ViewApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.view.focus()
+        app.view.append("See [docs].\n\n# Next\n\nMore.\n\n")
+        app.view.flush()
+        await pilot.press("tab", "enter")
+        assert app.opened == []
+        app.view.focus()
+        app.view.append("[docs]: https://docs.org/\n\nLast.\n\nEnd.")
+        app.view.flush()
+        await pilot.press("tab", "enter")
+        assert app.opened == ["https://docs.org/"]
+        assert seen(app.view)[0] == "See docs."
+
+
 async def test_a_click_opens_web_addresses_only() -> None:
     text = "[@click=app.quit]quit[/] [good](https://good.org/) [js](javascript:alert(1)) [rel](quit)"
     app = ViewApp(MarkdownView(text))

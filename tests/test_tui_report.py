@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
@@ -302,6 +305,11 @@ async def test_every_width_shows_the_report_within_the_frame(width: int) -> None
         await pilot.pause()
         assert "标题 Title" in app.seen()
         assert all(cell_len(line) <= width - 4 for line in app.seen().split("\n"))
+
+
+def test_importing_the_pane_imports_neither_the_grammar_nor_the_lexers() -> None:
+    code = "import sys, tui_agent.tui.widgets.report; print({'markdown_it', 'pygments'} & sys.modules.keys())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 async def test_a_tiny_pane_survives() -> None:

@@ -11,14 +11,15 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Sequence
-from typing import Any
-
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any
 
 from tui_agent.safe_text import visible
 from tui_agent.tui.widgets.markdown_layout import CodeLayout, Line, layout
 from tui_agent.tui.widgets.markdown_parse import Kind, Node, Part, Reader, kind_of, labels, split
 from tui_agent.tui.widgets.markdown_tail import calm
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _OPENS_FENCE = re.compile(r"(?:(`{3,})([^`\n]*)|(~{3,})([^\n]*))\n")
 

@@ -10,14 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from markdown_it.token import Token
 from rich.cells import cell_len
 
 from tui_agent.safe_text import visible
 from tui_agent.tui.widgets.markdown_wrap import break_lines, is_cjk, longest_word
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 MAX_URL = 2048
 

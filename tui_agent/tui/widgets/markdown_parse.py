@@ -1,28 +1,20 @@
-"""Markdown to nodes, one top-level block at a time.
-
-The grammar is markdown-it's CommonMark with GFM's tables, strikethrough and task lists; HTML is text
-like any other, and what is nested too deep is shown as it was written.
-"""
+"""Markdown to nodes, one top-level block at a time; what is too much to read is shown as it was written."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Literal, NamedTuple
-
-from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
-from markdown_it.rules_core import StateCore, block, inline, normalize, text_join
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tui_agent.safe_text import visible
+from tui_agent.tui.widgets import markdown_code
 from tui_agent.tui.widgets.markdown_code import TAB
 from tui_agent.tui.widgets.markdown_inline import Inline, Run, inline_of
 
-MAX_LEVELS = 12
-"""Blocks in blocks that are read as Markdown; a list counts two."""
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
 MAX_INLINE = 16_000
 """Characters of one paragraph that are read as Markdown; a longer one is shown as it was written."""
 MAX_BRACKETS = 400
@@ -76,26 +68,10 @@ class Part(NamedTuple):
     line: int
 
 
-def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A block rule that takes what is nested too deep as literal text; markdown-it itself would drop it."""
-    if silent or state.level < MAX_LEVELS:
-        return False
-    line = start
-    while line < end and (state.isEmpty(line) or not 0 <= state.sCount[line] < state.blkIndent):
-        line += 1
-    token = state.push("literal", "", 0)
-    token.content = state.getLines(start, line, state.blkIndent, False)
-    token.map = [start, line]
-    state.line = line
-    return True
-
-
-@cache
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_LEVELS + 2})
-    parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline"])
-    parser.block.ruler.before("table", "too_deep", _too_deep)
-    return parser
+def warm() -> None:
+    """Import the grammar and the lexers; in a thread, before there is text, this keeps their time off the screen."""
+    split("")
+    markdown_code.warm()
 
 
 def split(source: str) -> tuple[list[Part], References]:
@@ -104,16 +80,15 @@ def split(source: str) -> tuple[list[Part], References]:
     Args:
         source: text that begins where a block may begin.
     """
-    env: dict[str, Any] = {}
-    state = StateCore(source, _parser(), env)
-    normalize(state)
-    block(state)
+    from tui_agent.tui.widgets import markdown_grammar
+
+    tokens, references = markdown_grammar.blocks(source)
     parts: list[Part] = []
-    for token in state.tokens:
+    for token in tokens:
         if token.level == 0 and token.nesting >= 0:
             parts.append(Part([], token.map[0] if token.map else 0))
         parts[-1].tokens.append(token)
-    return parts, env.get("references", {})
+    return parts, references
 
 
 class Reader:
@@ -124,7 +99,7 @@ class Reader:
     """
 
     def __init__(self, references: References) -> None:
-        self._env = {"references": references}
+        self._references = references
         self._known: dict[str, Inline] = {}
         self._used: dict[str, Inline] = {}
 
@@ -170,16 +145,13 @@ class Reader:
 
     def inline(self, content: str) -> Inline:
         """A paragraph's inside."""
+        from tui_agent.tui.widgets import markdown_grammar
+
         found = self._used.get(content) or self._known.get(content)
-        if found is None:
-            if not _is_tame(content):
-                found = Inline((Run(visible(content).expandtabs(TAB).replace("\n", " ")),))
-            else:
-                token = Token("inline", "", 0, content=content, children=[])
-                state = StateCore(content, _parser(), self._env, [token])
-                inline(state)
-                text_join(state)
-                found = inline_of(token.children or [])
+        if found is None and _is_tame(content):
+            found = inline_of(markdown_grammar.inside(content, self._references))
+        elif found is None:
+            found = Inline((Run(visible(content).expandtabs(TAB).replace("\n", " ")),))
         self._used[content] = found
         return found
 
@@ -202,12 +174,12 @@ def _opened(kind: Kind, token: Token) -> Node:
 
 def labels(tokens: Sequence[Token]) -> Iterator[str]:
     """What stands in square brackets and may be a link's label, in the form that definitions are kept under."""
-    from markdown_it.common.utils import normalizeReference
+    from tui_agent.tui.widgets import markdown_grammar
 
-    for token in tokens:
-        if token.type == "inline" and "[" in token.content and _is_tame(token.content):
-            for match in _LABEL.finditer(token.content):
-                yield normalizeReference(match[1])
+    for content in markdown_grammar.contents(tokens):
+        if "[" in content and _is_tame(content):
+            for match in _LABEL.finditer(content):
+                yield markdown_grammar.label(match[1])
 
 
 def kind_of(token: Token) -> Kind:

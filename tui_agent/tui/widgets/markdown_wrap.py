@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells
@@ -19,16 +20,25 @@ _CLOSING = (
     "\u30a1\u30a3\u30a5\u30a7\u30a9\u30c3\u30e3\u30e5\u30e7\u3005\ufe0f\u200d"
 )
 
-_CHUNK = re.compile(
-    f"[{_OPENING}]*"
-    f"(?:[{_CJK}](?:\u200d[{_CJK}])*[{_CLOSING}’]*|[^ {_CJK}{_OPENING}{_CLOSING}]+[{_CLOSING}]*|[{_CLOSING}]+)"
-    " *"
-    f"|[{_OPENING}]+ *| +"
-)
 _WORD = re.compile(r"[^ ]+ *| +")
 # A path or an address that is wider than the line is better broken behind one of these than anywhere.
 _PIECE = re.compile(r"[^/\\._\-=&?,;:>)]*[/\\._\-=&?,;:>)]+|[^/\\._\-=&?,;:>)]+")
-_GLUED = re.compile(f"[{_CJK}{_CLOSING}{_OPENING}]")
+
+
+@cache
+def _chunk() -> re.Pattern[str]:
+    """Parts of a text between which a line may end; half a frame's work to compile, and not needed for ASCII."""
+    return re.compile(
+        f"[{_OPENING}]*"
+        f"(?:[{_CJK}](?:\u200d[{_CJK}])*[{_CLOSING}’]*|[^ {_CJK}{_OPENING}{_CLOSING}]+[{_CLOSING}]*|[{_CLOSING}]+)"
+        " *"
+        f"|[{_OPENING}]+ *| +"
+    )
+
+
+@cache
+def _glued() -> re.Pattern[str]:
+    return re.compile(f"[{_CJK}{_CLOSING}{_OPENING}]")
 
 
 class Broken(NamedTuple):
@@ -41,7 +51,7 @@ class Broken(NamedTuple):
 
 def is_cjk(char: str) -> bool:
     """Whether the character belongs to a script that is written without spaces between words."""
-    return _GLUED.match(char) is not None and not "\uac00" <= char <= "\ud7a3"
+    return not char.isascii() and _glued().match(char) is not None and not "\uac00" <= char <= "\ud7a3"
 
 
 def _pieces(word: str, width: int) -> list[str]:
@@ -87,7 +97,7 @@ def _fill(part: str, offset: int, width: int, lines: list[Broken]) -> None:
         lines.append(Broken(offset, offset + len(part.rstrip(" ")), join))
         return
     start = end = used = 0
-    for match in (_WORD if part.isascii() else _CHUNK).finditer(part):
+    for match in (_WORD if part.isascii() else _chunk()).finditer(part):
         chunk = match.group()
         word = chunk.rstrip(" ")
         cells = cell_len(word)
@@ -110,5 +120,5 @@ def _fill(part: str, offset: int, width: int, lines: list[Broken]) -> None:
 
 def longest_word(text: str) -> int:
     """The cells of the widest part of a text that `break_lines` keeps on one line if it can."""
-    chunk = _WORD if text.isascii() else _CHUNK
+    chunk = _WORD if text.isascii() else _chunk()
     return max((cell_len(word.rstrip(" \n")) for part in text.split("\n") for word in chunk.findall(part)), default=0)

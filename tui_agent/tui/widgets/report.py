@@ -12,8 +12,8 @@ from textual.widgets import OptionList
 
 from tui_agent.safe_text import one_line, visible
 from tui_agent.tui.state import Area, DashboardState, RunInfo
-from tui_agent.tui.widgets.markdown_code import warm
 from tui_agent.tui.widgets.markdown_contents import Contents
+from tui_agent.tui.widgets.markdown_parse import warm
 from tui_agent.tui.widgets.markdown_view import MarkdownView
 from tui_agent.tui.widgets.pane import Pane
 from tui_agent.tui.words import RUN_SIGNS
@@ -53,6 +53,7 @@ class ReportPane(Pane):
         self.contents = Contents()
         self._wanted: bool | None = None  # what the user said of the contents; None: as there is room
         self._visited = False  # the user is in them, or on the way
+        self._warm = False
         self._generation = -1
         self._drawn = 0
         self._state = self._said = Content()
@@ -88,6 +89,10 @@ class ReportPane(Pane):
         """
         report, run = state.report, state.run
         whole = report.final or not run.running
+        if run.turn and not self._warm:
+            # the model was asked, so there is time until it answers
+            self._warm = True
+            self.run_worker(warm, thread=True, group="report", exit_on_error=False)
         self.view.placeholder = _placeholder(run)
         if report.generation != self._generation:
             self._generation = report.generation
@@ -111,8 +116,6 @@ class ReportPane(Pane):
         else:
             view.clear()
             view.append(text)
-        if text and not self._drawn:
-            self.run_worker(warm, thread=True, group="highlighting", exit_on_error=False)
         self._drawn = len(text)
 
     def _say(self) -> None:
