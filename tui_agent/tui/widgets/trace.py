@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -14,8 +14,19 @@ from textual.widgets import Input, Label
 from tui_agent.safe_text import visible
 from tui_agent.tui.state import Area, DashboardState
 from tui_agent.tui.widgets.pane import Pane
+from tui_agent.tui.widgets.trace_search import Hit
 from tui_agent.tui.widgets.trace_tree import Node
 from tui_agent.tui.widgets.trace_view import TraceView
+
+HELP: Final[tuple[tuple[str, str], ...]] = (
+    ("↑ ↓ pgup pgdn", "move; home and end go to both ends"),
+    ("enter, space", "open or fold; ← and → too, and go out or in"),
+    ("* -", "open everything, fold everything"),
+    ("f, end", "follow the end again"),
+    ("n N", "next, previous hit of the last search"),
+    ("c", "copy the selected entry whole"),
+)
+"""The trace's own keys, for the help."""
 
 
 class SearchInput(Input):
@@ -75,6 +86,7 @@ class TracePane(Pane):
         self.view = TraceView()
         self._input = SearchInput()
         self._last_query = ""
+        self._last_hit: Hit | None = None
 
     def compose(self) -> ComposeResult:
         """The rows, and the bar below them."""
@@ -89,6 +101,7 @@ class TracePane(Pane):
         super().on_mount()
         self.watch(self.view, "told", self._say, init=False)
         self.watch(self.view, "following", self._say, init=False)
+        self.watch(self.view, "live", self._say, init=False)
 
     def focus(self, scroll_visible: bool = True) -> TracePane:
         """Give the focus to the rows."""
@@ -144,6 +157,7 @@ class TracePane(Pane):
     def close_search(self) -> None:
         """Close the search bar; `n` goes on with its query."""
         had_focus = self._input.has_focus
+        self._last_hit = self.view.search.hit
         self.remove_class("-searching")
         self.clear_search()
         if had_focus:
@@ -156,6 +170,7 @@ class TracePane(Pane):
                 self.notify("Nothing was searched for yet: press / first.", markup=False)
                 return
             self.search(self._last_query)
+            self.view.search.resume(self._last_hit)
         if not self.view.jump(backwards=backwards):
             self.notify(f"“{visible(self._last_query)}” is nowhere in the trace.", markup=False)
 
@@ -195,7 +210,7 @@ class TracePane(Pane):
         searching = self.has_class("-searching")
         self.query_one("#trace-hits", Label).update(view.told)
         parts = [view.told] if view.told and not searching else []
-        if not view.following:
+        if view.live and not view.following:
             parts.append("f follows the end")
         self.border_subtitle = " · ".join(parts)
 

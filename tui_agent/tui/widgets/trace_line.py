@@ -27,10 +27,10 @@ def head(node: Node, room: int) -> list[Piece]:
     pieces = _label_line(node, room) if node.kind in LABELS else _state_line(node, room)
     badge = _badge(node)
     if badge:
-        used, size = sum(cell_len(text) for text, _ in pieces), cell_len(badge)
+        used, size = sum(cell_len(text) for text, _ in pieces), len(badge) + 1
         if used + size > room:
             pieces = cut(pieces, room - size)
-        pieces.append((badge, "trace--hit"))
+        pieces += [(" ", "trace--plain"), (badge, "trace--hit")]
     return pieces
 
 
@@ -39,7 +39,7 @@ def _badge(node: Node) -> str:
     if node.open:
         return ""
     hits = node.hits_below + (node.hits if node.source is not None else 0)
-    return f" ({hits} {'hit' if hits == 1 else 'hits'})" if hits else ""
+    return f"({hits} {'hit' if hits == 1 else 'hits'})" if hits else ""
 
 
 def _label_line(node: Node, room: int) -> list[Piece]:

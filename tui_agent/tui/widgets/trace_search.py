@@ -47,6 +47,7 @@ class Search:
         self.hit: Hit | None = None
         self._todo: Iterator[Node] = iter(())
         self._found: dict[Node, None] = {}
+        self._cuts = 0
 
     def start(self, query: str) -> int:
         """Look for another query, without regard to case; the hits of the first slice."""
@@ -79,17 +80,23 @@ class Search:
 
     def look_again(self) -> None:
         """Look at what is new or changed in the tree since it was drawn."""
-        if self.query:
-            for node in self._tree.dirty:
-                if node.parent is not None:
-                    self._look(node)
-            gone = [node for node in self._found if node.parent is None]
-            for node in gone:
+        if not self.query:
+            return
+        for node in self._tree.dirty:
+            self._look(node)
+        if self._cuts != self._tree.cuts:
+            self._cuts = self._tree.cuts
+            for node in [node for node in self._found if node.parent is None]:
                 del self._found[node]
                 self.count -= node.hits
                 node.hits = 0
             if self.hit is not None and self.hit.node.parent is None:
                 self.hit = None
+
+    def resume(self, hit: Hit | None) -> None:
+        """Go on from a hit of an earlier search for the same, where it is still one."""
+        if hit is not None and hit.node.parent is not None and hit.nth < hit.node.hits:
+            self.hit = hit
 
     def _look(self, node: Node) -> int:
         if node.parent is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from tui_agent.tui.widgets import trace_sums as sums
 from tui_agent.tui.widgets.trace_text import Span, display, estimate, wrap
 
 Tone = Literal["plain", "muted", "running", "ok", "error", "fallback", "waiting"]
@@ -109,44 +110,6 @@ class Node:
             node = node.parent
 
 
-# Binary indexed trees (Fenwick 1994) over the children's rows: add, append and find in O(log n).
-
-
-def _append(sums: list[int], value: int) -> None:
-    at = len(sums) + 1
-    stop, at = at - (at & -at), at - 1
-    while at > stop:
-        value += sums[at - 1]
-        at -= at & -at
-    sums.append(value)
-
-
-def _add(sums: list[int], index: int, delta: int) -> None:
-    index += 1
-    while index <= len(sums):
-        sums[index - 1] += delta
-        index += index & -index
-
-
-def _before(sums: list[int], index: int) -> int:
-    total = 0
-    while index:
-        total += sums[index - 1]
-        index -= index & -index
-    return total
-
-
-def _find(sums: list[int], rest: int) -> tuple[int, int]:
-    at, step, size = 0, 1 << len(sums).bit_length(), len(sums)
-    while step:
-        after = at + step
-        if after <= size and sums[after - 1] <= rest:
-            at = after
-            rest -= sums[after - 1]
-        step >>= 1
-    return at, rest
-
-
 @dataclass(slots=True)
 class Layout:
     """A node's text as it was wrapped for one width."""
@@ -162,13 +125,15 @@ class Tree:
     """The nodes, their rows, and the texts laid out last.
 
     `dirty` holds what changed since the view last drew: True where rows came or went. `loose` holds
-    the open nodes whose rows are a guess. `wrapped` counts the rows ever laid out: the work done.
+    the open nodes whose rows are a guess. `wrapped` counts the rows ever laid out: the work done;
+    `cuts` how often nodes were taken away.
     """
 
     root: Node = field(default_factory=lambda: Node("root"))
     dirty: dict[Node, bool] = field(default_factory=dict)
     loose: dict[Node, None] = field(default_factory=dict)
     wrapped: int = 0
+    cuts: int = 0
     _layouts: OrderedDict[Node, Layout] = field(default_factory=OrderedDict)
 
     def __post_init__(self) -> None:
@@ -186,7 +151,7 @@ class Tree:
         node.parent, node.index = parent, len(parent.children)
         node.depth = 0 if parent is self.root else parent.depth + 1
         parent.children.append(node)
-        _append(parent.sums, node.rows)
+        sums.append(parent.sums, node.rows)
         self._grow(parent, node.rows)
         self.dirty[node] = True
         if node.index == 0:
@@ -196,6 +161,7 @@ class Tree:
 
     def cut(self, parent: Node) -> None:
         """Take all children of `parent` away."""
+        self.cuts += 1
         for child in parent.children:
             for node in walk(child):
                 self.dirty.pop(node, None)
@@ -219,14 +185,21 @@ class Tree:
 
     def set_all(self, is_open: bool) -> None:
         """Open or fold every node, as the user's wish."""
-        for node in walk(self.root):
-            if node is not self.root and node.opens:
-                node.chosen = is_open
-                node.touched = True
+        self._set_below(self.root, is_open)
+        self.dirty[self.root] = True
+
+    def _set_below(self, parent: Node, is_open: bool) -> None:
+        rows: list[int] = []
+        for node in parent.children:
+            if node.children:
+                self._set_below(node, is_open)
+            if node.source is not None or node.children:
+                node.chosen, node.touched = is_open, True
                 node.version += 1
                 self._open(node, is_open)
-        self._recount(self.root)
-        self.dirty[self.root] = True
+            rows.append(node.rows)
+        parent.visible_below = sum(rows)
+        parent.sums = sums.built(rows)
 
     def touch(self, node: Node, *, text: bool = False) -> None:
         """Something on the node's line, or (with `text`) its text, is another now."""
@@ -267,7 +240,7 @@ class Tree:
     def _resize(self, node: Node, delta: int) -> None:
         """The rows of `node` became more or fewer: tell everything above."""
         if delta and node.parent is not None:
-            _add(node.parent.sums, node.index, delta)
+            sums.add(node.parent.sums, node.index, delta)
             self._grow(node.parent, delta)
 
     def _grow(self, parent: Node, delta: int) -> None:
@@ -276,16 +249,8 @@ class Tree:
             above = parent.parent
             if not parent.open or above is None:
                 return
-            _add(above.sums, parent.index, delta)
+            sums.add(above.sums, parent.index, delta)
             parent = above
-
-    def _recount(self, node: Node) -> None:
-        node.sums, node.visible_below = [], 0
-        for child in node.children:
-            if child.children:
-                self._recount(child)
-            _append(node.sums, child.rows)
-            node.visible_below += child.rows
 
     # -- rows -------------------------------------------------------------------------------
 
@@ -293,7 +258,7 @@ class Tree:
         """The row of a shown node's line."""
         row = 0
         while node.parent is not None:
-            row += _before(node.parent.sums, node.index)
+            row += sums.before(node.parent.sums, node.index)
             node = node.parent
             if node.parent is not None:
                 row += 1 + node.text_rows
@@ -309,7 +274,7 @@ class Tree:
             raise IndexError(row)
         node = self.root
         while True:
-            index, row = _find(node.sums, row)
+            index, row = sums.find(node.sums, row)
             node = node.children[index]
             if row <= node.text_rows:
                 return node, row

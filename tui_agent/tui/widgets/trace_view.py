@@ -77,12 +77,14 @@ class TraceView(TraceWindow, can_focus=True):
         place = self.cursor
         if place is None:
             return
-        node, inner = place
+        node = place[0]
         if node.opens and not node.open:
             self._select(node, 0)
             self._toggle(node)
-        elif node.open or inner:
+        elif node.open:
             self.action_move(1)
+        else:
+            self._reveal()
 
     def action_higher(self) -> None:
         """Fold the selected node, or go to what it hangs on."""
@@ -93,8 +95,8 @@ class TraceView(TraceWindow, can_focus=True):
         if node.open and node.opens:
             self._select(node, 0)
             self._toggle(node)
-        elif node.parent is not None and node.parent.parent is not None:
-            self._select(node.parent, 0)
+        else:
+            self._select(next(node.ancestors(), node), 0)
 
     def action_open_all(self, is_open: bool) -> None:
         """Open or fold everything there is; the selected line stays where it is."""

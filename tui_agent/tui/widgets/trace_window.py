@@ -77,6 +77,8 @@ class TraceWindow(ScrollView):
 
     following: reactive[bool] = reactive(True, repaint=False, bindings=True)
     """Whether the end is kept in view, with the cursor on it."""
+    live: reactive[bool] = reactive(False, repaint=False)
+    """Whether more is to come."""
     told: reactive[str] = reactive("", repaint=False)
     """How the search stands, in words."""
 
@@ -113,6 +115,7 @@ class TraceWindow(ScrollView):
         if outdated:
             self._strips.clear()
         self.sync.update(state, now, tidy=self.following)
+        self.live = state.run.running
         if kept:
             anchor = self._recall(kept, anchor)
         self._arrange(anchor)
