@@ -75,6 +75,17 @@ def route(*parts: str) -> str:
     return "/" + "/".join(quote(part, safe="") for part in parts)
 
 
+def as_list(data: Any) -> list[Any]:
+    """A part of a reply that is documented to be a list.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(data, list):
+        raise TypeError(f"not a list: {type(data).__name__}")
+    return data
+
+
 class GitHubClient:
     """Asks GitHub through the layers, within one run.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_agent.github.client import SHA, GitHubClient, Reply, route
+from tui_agent.github.client import SHA, GitHubClient, Reply, as_list, route
 from tui_agent.github.errors import GitHubError
 from tui_agent.github.tree import Entry, RepositorySnapshot, fetch_tree, is_sha
 from tui_agent.resilience.call import Call
@@ -130,7 +130,7 @@ async def _split_tail(client: GitHubClient, call: Call, owner: str, name: str, t
 
 async def _matching_refs(client: GitHubClient, call: Call, owner: str, name: str, kind: str, prefix: str) -> list[str]:
     def read(_: Reply, data: Any) -> list[str]:
-        return [item["ref"].removeprefix(f"refs/{kind}/") for item in data]
+        return [item["ref"].removeprefix(f"refs/{kind}/") for item in as_list(data)]
 
     try:
         return await client.get(call, _ref_route(owner, name, "git", "matching-refs", kind, prefix), read)

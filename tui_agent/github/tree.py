@@ -16,7 +16,7 @@ from heapq import nsmallest
 from posixpath import basename
 from typing import Any, Literal, NamedTuple
 
-from tui_agent.github.client import GitHubClient, Reply, route
+from tui_agent.github.client import GitHubClient, Reply, as_list, route
 from tui_agent.resilience.call import Call
 
 Kind = Literal["file", "dir", "symlink", "submodule"]
@@ -244,7 +244,7 @@ async def fetch_tree(
 
     def read(_: Reply, data: Any) -> tuple[list[Entry], bool]:
         lead = prefix + "/" if prefix else ""
-        return [_entry(lead, item) for item in data["tree"]], data.get("truncated") is True
+        return [_entry(lead, item) for item in as_list(data["tree"])], data.get("truncated") is True
 
     params = {"recursive": "1"} if recursive else None
     return await client.get(call, route("repos", owner, name, "git", "trees", sha), read, params=params)

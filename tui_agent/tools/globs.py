@@ -55,7 +55,10 @@ def _segments(text: str) -> list[_Segment]:
         text += "**"
     if "/" not in text:
         text = "**/" + text
-    return [None if part == "**" else re.compile(translate(part)) for part in text.split("/")]
+    parts = text.split("/")
+    # `**/**` says no more than `**`
+    once = [part for i, part in enumerate(parts) if part != "**" or parts[i + 1 : i + 2] != ["**"]]
+    return [None if part == "**" else re.compile(translate(part)) for part in once]
 
 
 def _anything(_: str) -> bool:

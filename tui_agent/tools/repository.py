@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_agent.events import JsonObject
-from tui_agent.github.client import Reply, route
+from tui_agent.github.client import Reply, as_list, route
 from tui_agent.github.errors import GitHubError
 from tui_agent.github.snapshot import describe
 from tui_agent.resilience.call import Call
@@ -87,7 +87,7 @@ async def get_commits(work: Workspace, call: Call, arguments: JsonObject) -> Jso
         params["path"] = path
 
     def read(reply: Reply, data: Any) -> JsonObject:
-        commits = [_commit(item) for item in data]
+        commits = [_commit(item) for item in as_list(data)]
         result: JsonObject = {"ok": True, "ref": snapshot.ref, "commits": commits}
         if path:
             result["path"] = path

@@ -16,7 +16,7 @@ from tui_agent.resilience.fallback import with_fallback
 from tui_agent.resilience.outcome import Trouble, Unavailable
 from tui_agent.tools import files, folders, repository
 from tui_agent.tools.schemas import TOOL_NAMES, ArgumentError, parse_arguments
-from tui_agent.tools.workspace import ToolError, Workspace, quoted
+from tui_agent.tools.workspace import ToolError, Workspace, quoted, recall
 
 Tool = Callable[[Workspace, Call, JsonObject], Awaitable[JsonObject]]
 
@@ -173,7 +173,7 @@ class Toolbox:
         if tool == "get_repo_info":
             known = {"full_name": snapshot.full_name, "commit": snapshot.commit, "files": snapshot.files}
         elif tool == "read_file":
-            entry = snapshot.known(arguments["path"].strip("/"))
+            entry = recall(snapshot, arguments["path"])
             known = {"path": entry.path, "size": entry.size} if entry is not None and entry.kind == "file" else {}
         if known:
             result["known"] = known

@@ -99,7 +99,7 @@ async def find(work: Workspace, call: Call, path: str) -> Found:
         ToolError: nothing is there, or it leads out of the repository.
     """
     # A name may really begin with a blank: the exact text is looked up first.
-    entry = await _walk(work, call, path)
+    entry = await _walk(work, call, path) if all(path.split("/")) else None
     if entry is not None:
         return Found(path, entry)
     for named in dict.fromkeys((tidy_path(path), tidy_path(path.strip()))):
@@ -107,6 +107,14 @@ async def find(work: Workspace, call: Call, path: str) -> Found:
         if entry is not None:
             return Found(named, entry)
     raise _missing(work.snapshot, tidy_path(path.strip()))
+
+
+def recall(snapshot: RepositorySnapshot, path: str) -> Entry | None:
+    """What is known of a path without a request."""
+    try:
+        return snapshot.known(path) or snapshot.known(tidy_path(path.strip()))
+    except ToolError:
+        return None
 
 
 def tidy_path(path: str) -> str:
