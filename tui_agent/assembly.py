@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +18,7 @@ from tui_agent.events import Emit, Event, Notice, RunFinished
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.resilience.clock import Clock
+from tui_agent.safe_text import one_line
 from tui_agent.settings import Settings
 
 if TYPE_CHECKING:
@@ -158,7 +160,7 @@ class Assembly:
             window=settings.context_limit,
             price=price_of(settings.base_url, settings.model) if wanted.engine == "llm" else None,
             web=None if local else f"https://{address.host}/{address.full_name}",
-            notices=self._notices(wanted, address),
+            notices=(*self._notices(wanted, address), *_whole_repository(address, local)),
         )
         client = self._local(local, address.name) if local else self._github()
         model = self._embedded("survey") if wanted.engine == "survey" else self._llm()
@@ -288,3 +290,25 @@ class Assembly:
 
         faulty = FaultTransport(transport, self.script, self._clock, name)
         return httpx.AsyncClient(transport=faulty, timeout=None, trust_env=False)
+
+
+def _whole_repository(address: Address, local: LocalTransport | None) -> tuple[Notice, ...]:
+    """What is to be told where a folder within a repository was named."""
+    if local is None or address.local_path is None or local.root == address.local_path.resolve():
+        return ()
+    text = f"The folder lies within the repository {one_line(str(local.root), 200)}, which is analysed as a whole."
+    return (Notice(level="info", text=text),)
+
+
+def _uncommitted(local: LocalTransport) -> Callable[[], Awaitable[int | None]]:
+    """Counts uncommitted changes; None where a damaged repository lets nobody know."""
+
+    async def count() -> int | None:
+        from tui_agent.transports.local_git import LocalRepositoryError
+
+        try:
+            return await local.uncommitted_changes()
+        except LocalRepositoryError:
+            return None
+
+    return count

@@ -30,12 +30,16 @@ class Redactor:
 
     def deep(self, value: Any) -> Any:
         """A JSON value with each secret replaced in all of its strings, names of fields included."""
+        # One search through the text of it; the walk is for the rare value that needs it.
+        return self._walk(value) if self._pattern.search(json.dumps(value, ensure_ascii=False)) else value
+
+    def _walk(self, value: Any) -> Any:
         if isinstance(value, str):
             return self(value)
         if isinstance(value, dict):
-            return {self(name): self.deep(item) for name, item in value.items()}
+            return {self(name): self._walk(item) for name, item in value.items()}
         if isinstance(value, list):
-            return [self.deep(item) for item in value]
+            return [self._walk(item) for item in value]
         return value
 
 

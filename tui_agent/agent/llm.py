@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ import httpx2
 import openai
 
 from tui_agent.agent.dialects import ModelTurn, Piece, TurnAssembler
+from tui_agent.agent.sse import DONE, DataLines
 from tui_agent.events import JsonObject
 from tui_agent.github.limits import retry_after
 from tui_agent.redact import Redactor
@@ -31,6 +32,8 @@ from tui_agent.resilience.pipeline import Pipeline
 from tui_agent.safe_text import one_line
 
 _BROKEN = (httpx.HTTPError, httpx.StreamError, httpx2.HTTPError, httpx2.StreamError, anyio.EndOfStream, OSError)
+_LAST_BYTES = 1.0
+"""Seconds that the end of the body may take after the model has said that it is done."""
 _MEANINGS = {
     400: "The model's server did not accept the request",
     401: "The model's server refused the key; check API_KEY (and REPO_AGENT_BASE_URL)",
@@ -154,7 +157,7 @@ class LanguageModel:
         loop = asyncio.get_running_loop()
         started = loop.time()
         stall, queue = self.options.stall, self.options.queue
-        payload = False
+        payload = done = False
         try:
             async with (
                 asyncio.timeout_at(started + stall) as deadline,
@@ -165,20 +168,23 @@ class LanguageModel:
                 if "application/json" in response.headers.get("content-type", ""):
                     self._take(await response.read(), assembler)
                     return assembler.finish()
-                async for line in _lines(response.iter_bytes()):
+                lines = DataLines()
+                async for piece in response.iter_bytes():
+                    data = lines.feed(piece)
+                    done = done or self._take_all(data, assembler)
+                    payload = payload or bool(data)
                     now = loop.time()
-                    data = _payload(line)
-                    payload = payload or data is not None
-                    if not payload:
+                    if done:
+                        # Only the end of the body follows; once it is read, the connection serves the next turn.
+                        deadline.reschedule(now + _LAST_BYTES)
+                    elif data:
+                        deadline.reschedule(now + stall)
+                    elif not payload:
                         deadline.reschedule(min(now + stall, started + queue))
-                        continue
-                    if data is None:
-                        continue
-                    deadline.reschedule(now + stall)
-                    if data == b"[DONE]":
-                        return assembler.finish()
-                    self._take(data, assembler)
+                done = self._take_all(lines.end(), assembler) or done
         except TimeoutError as error:
+            if done:
+                return assembler.finish()
             what = "sent nothing" if payload else "did not begin to answer"
             raise Trouble(f"the model {what} for {loop.time() - started if not payload else stall:.0f} s") from error
         except openai.APIStatusError as error:
@@ -191,14 +197,24 @@ class LanguageModel:
                 f"no connection to the model's server: {self._say(str(cause) or type(cause).__name__)}"
             ) from error
         except _BROKEN as error:
+            if done:
+                return assembler.finish()
             raise Trouble(f"the stream broke: {self._say(str(error) or type(error).__name__)}") from error
-        if not assembler.finished:
+        if not (done or assembler.finished):
             raise Trouble("the stream ended before the model had finished")
         return assembler.finish()
 
+    def _take_all(self, data: list[bytes], assembler: TurnAssembler) -> bool:
+        """Take the data of some lines in; whether the model has said that it is done."""
+        for one in data:
+            if one == DONE:
+                return True
+            self._take(one, assembler)
+        return False
+
     def _take(self, data: bytes, assembler: TurnAssembler) -> None:
         try:
-            chunk = json.loads(data)
+            chunk = json.loads(data.decode())
         except (ValueError, RecursionError) as error:
             raise Trouble("the stream holds something that is no JSON") from error
         if not isinstance(chunk, dict):
@@ -240,19 +256,3 @@ class LanguageModel:
 
     def _say(self, text: str) -> str:
         return one_line(self._redact(text), 300)
-
-
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Lines of the stream, also empty ones. Split by hand: JSON may hold signs that `splitlines` takes for ends."""
-    rest = b""
-    async for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line.rstrip(b"\r")
-    if rest:
-        yield rest.rstrip(b"\r")
-
-
-def _payload(line: bytes) -> bytes | None:
-    """The data of a line; None for comments (keep-alives), empty lines and other fields."""
-    return (line[5:].strip() or None) if line.startswith(b"data:") else None

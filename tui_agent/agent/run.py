@@ -110,7 +110,7 @@ class Run:
         clock: all of the run's time.
         sink: takes the stamped events.
         write_survey: makes a report from a history, where the model is lost.
-        uncommitted: counts a local repository's uncommitted changes.
+        uncommitted: counts a local repository's uncommitted changes; None where that cannot be known.
     """
 
     plan: Plan
@@ -119,7 +119,7 @@ class Run:
     clock: Clock
     sink: Emit
     write_survey: Callable[[list[JsonObject]], str]
-    uncommitted: Callable[[], Awaitable[int]] | None = None
+    uncommitted: Callable[[], Awaitable[int | None]] | None = None
     run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _began: float = 0.0
     _snapshot: RepositorySnapshot | None = None
@@ -204,8 +204,11 @@ class Run:
         if snapshot.truncated:
             self._notice("warning", "The tree is too large for one request: directories are fetched when asked for.")
         if self.uncommitted is not None:
-            self._changes = await self.uncommitted()
-            if self._changes:
+            changes = await self.uncommitted()
+            self._changes = changes or 0
+            if changes is None:
+                self._notice("warning", "Whether there are uncommitted changes could not be found out.")
+            elif changes:
                 self._notice("info", f"Uncommitted changes in the folder are not read (there are {self._changes}).")
         return path
 
