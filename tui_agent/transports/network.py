@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import ssl
+from functools import lru_cache
+
 import httpx
+
+from tui_agent.request import UsageError
 
 
 class NetworkTransport(httpx.AsyncBaseTransport):
@@ -10,10 +16,22 @@ class NetworkTransport(httpx.AsyncBaseTransport):
 
     A client that is given a transport of its own ignores `HTTPS_PROXY` and `NO_PROXY`; so the
     network is a whole client inside.
+
+    Raises:
+        UsageError: the environment names certificates or a proxy that cannot be used.
     """
 
     def __init__(self) -> None:
-        self._client = httpx.AsyncClient(timeout=None, follow_redirects=False)
+        certificates = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        try:
+            self._client = httpx.AsyncClient(timeout=None, follow_redirects=False, verify=certificates)
+        except (ValueError, ImportError, httpx.InvalidURL) as error:
+            # not in httpx's words, which repeat the address: it may hold a password
+            is_socks = isinstance(error, ImportError)
+            what = "SOCKS needs a package that is not installed" if is_socks else "it is no address of a proxy"
+            raise UsageError(
+                f"The proxy of the environment (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) cannot be used: {what}."
+            ) from error
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request; its own time-outs, if it brings any, hold."""
@@ -22,3 +40,16 @@ class NetworkTransport(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+
+
+@lru_cache(maxsize=4)
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """The authorities that are trusted, found by httpx through these two variables.
+
+    Read once in a process, since that takes 40 ms.
+    """
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:
+        name = "SSL_CERT_FILE" if file else "SSL_CERT_DIR" if folder else "The certificates of this machine"
+        raise UsageError(f"{name} cannot be read: {error.strerror or type(error).__name__}.") from error
