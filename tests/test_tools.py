@@ -270,8 +270,8 @@ async def test_trouble_of_the_service_ends_as_a_fallback_with_what_is_known() ->
     assert answer.outcome == "fallback"
     assert answer.result == {
         "ok": False,
-        "error": "The service failed after every retry: HTTP 503: Maintenance. Go on with what you have, or ask once "
-        "more in a later turn.",
+        "error": "The service failed: HTTP 503: Maintenance. Go on with what you have, or ask once more in a later "
+        "turn.",
         "fallback": True,
         "known": {"path": "README.md", "size": 7},
     }

@@ -161,7 +161,7 @@ class Toolbox:
         """What can be said without the service: why, what the snapshot knows anyway, and what to do."""
         snapshot = self._work.snapshot
         if isinstance(trouble, Trouble):
-            reason = f"The service failed after every retry: {trouble.reason.rstrip('.')}."
+            reason = f"The service failed: {trouble.reason.rstrip('.')}."
         else:
             reason = trouble.reason
         result: JsonObject = {

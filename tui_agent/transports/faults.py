@@ -111,6 +111,7 @@ class FaultTransport(httpx.AsyncBaseTransport):
                 response.status_code,
                 headers=[item for item in response.headers.raw if item[0].lower() != b"content-length"],
                 stream=_Cut(response.stream, request),
+                extensions=response.extensions,
             )
         if fault == "limit":
             return self._limited(request)

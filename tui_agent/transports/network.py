@@ -28,9 +28,9 @@ class NetworkTransport(httpx.AsyncBaseTransport):
         except (ValueError, ImportError, httpx.InvalidURL) as error:
             # not in httpx's words, which repeat the address: it may hold a password
             is_socks = isinstance(error, ImportError)
-            what = "SOCKS needs a package that is not installed" if is_socks else "it is no address of a proxy"
+            what = "SOCKS needs: pip install 'httpx[socks]'" if is_socks else "it is no valid address"
             raise UsageError(
-                f"The proxy of the environment (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) cannot be used: {what}."
+                f"The proxy of the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY; NO_PROXY) cannot be used: {what}."
             ) from error
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
