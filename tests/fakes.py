@@ -297,9 +297,9 @@ class FakeRepository(Server):
         if kind == "trees" and sha in self.trees:
             tree = self._walk(sha) if recursive else self.trees[sha]
             cut = recursive and self.truncated is not None
-            return httpx.Response(
-                200, json={"sha": sha, "tree": tree[: self.truncated] if cut else tree, "truncated": cut}
-            )
+            reply = {"sha": sha, "tree": tree[: self.truncated] if cut else tree, "truncated": cut}
+            # names may hold halves of surrogate pairs, which only JSON's escapes can carry
+            return httpx.Response(200, content=json.dumps(reply).encode())
         return refused(404, "Not Found")
 
     def _history(self, request: httpx.Request) -> httpx.Response:
