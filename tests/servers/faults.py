@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import functools
 import json
 import time
+import zlib
 from collections.abc import AsyncIterator, Callable
 
-from tests.servers.http import Answer, Gate
+from tests.servers.http import Answer, Gate, Request
 
 Change = Callable[[Answer], Answer]
 """Takes the plain reply and gives back what is sent."""
-Step = Answer | Change
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ByRequest:
+    """A reply of its own that depends on what was asked."""
+
+    reply: Callable[[Request], Answer]
+
+
+Step = Answer | Change | ByRequest
 """One step of a script: a whole reply of its own, or a change of the plain one."""
 
 DOCS = "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api"
@@ -95,6 +107,42 @@ def redirect(location: str, status: int = 301) -> Answer:
     """To another place, with the body that GitHub sends."""
     body = json.dumps({"message": "Moved Permanently", "url": location, "documentation_url": DOCS})
     return Answer(status, {"location": location}, body.encode())
+
+
+def elsewhere(to: Callable[[Request], str], status: int = 301) -> ByRequest:
+    """To a place that depends on what was asked."""
+    return ByRequest(lambda request: redirect(to(request), status))
+
+
+def html_page(status: int = 200) -> Answer:
+    """What a hotel's network answers for everything: a good status, and a page to sign in."""
+    return Answer(status, {"content-type": "text/html"}, b"<!doctype html><title>Sign in</title><h1>Welcome</h1>")
+
+
+@functools.cache
+def bomb(size: int = 32 * 1024 * 1024) -> Answer:
+    """A small body that unpacks to one that no reply of the service has."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    body = b"".join(packer.compress(b" " * 65536) for _ in range(size // 65536)) + packer.flush()
+    return Answer(200, {"content-encoding": "gzip"}, body)
+
+
+def declared_huge(size: int = 10**12) -> Change:
+    """The plain reply, that says it is absurdly long."""
+    return lambda answer: dataclasses.replace(
+        answer, headers={**answer.headers, "content-length": str(size)}, ending="cut"
+    )
+
+
+def trickle(pause: float = 1.0) -> Answer:
+    """A body that never ends, byte by byte."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        while True:
+            yield b" "
+            await asyncio.sleep(pause)
+
+    return Answer(200, {}, pieces)
 
 
 def primary_limit(seconds: float = 60.0, *, status: int = 403, limit: int = 60) -> Answer:

@@ -45,6 +45,7 @@ class FilesTransport(httpx.AsyncBaseTransport):
         commits: the history, newest first.
         about: fields of the repository's own reply that differ from the usual.
         refs: full names below `refs/`, all at the newest commit; the first one is the default branch.
+        truncated: the whole tree is too large for one reply, which is cut after the root's own entries.
     """
 
     def __init__(
@@ -54,11 +55,13 @@ class FilesTransport(httpx.AsyncBaseTransport):
         commits: Sequence[Commit] = (Commit(),),
         about: Mapping[str, Any] | None = None,
         refs: Sequence[str] = ("heads/main",),
+        truncated: bool = False,
     ) -> None:
         self._objects: dict[str, bytes] = {}
         self._trees: dict[str, list[dict[str, Any]]] = {}
         self._about = dict(about or {})
         self._refs = list(refs)
+        self._truncated = truncated
         self._is_empty = files is None
         root = _Folder()
         for path, content in (files or {}).items():
@@ -81,6 +84,10 @@ class FilesTransport(httpx.AsyncBaseTransport):
     def blob(self, path: str) -> str:
         """The SHA of a file."""
         return next(str(e["sha"]) for e in self._recursive(self.tree) if e["path"] == path)
+
+    def folder(self, path: str) -> str:
+        """The SHA of a folder."""
+        return next(str(e["sha"]) for e in self._recursive(self.tree) if e["path"] == path and e["type"] == "tree")
 
     def _add(self, folder: _Folder) -> str:
         entries = []
@@ -202,8 +209,9 @@ class FilesTransport(httpx.AsyncBaseTransport):
         tree = sha if sha in self._trees else self.tree if self._sha(sha) else None
         if tree is None:
             return refusal(404, "Not Found")
-        entries = self._recursive(tree) if "recursive" in request.url.params else self._trees[tree]
-        return httpx.Response(200, json={"sha": tree, "tree": entries, "truncated": False})
+        recursive = "recursive" in request.url.params
+        entries = self._recursive(tree) if recursive and not self._truncated else self._trees[tree]
+        return httpx.Response(200, json={"sha": tree, "tree": entries, "truncated": recursive and self._truncated})
 
     def _one_blob(self, sha: str) -> httpx.Response:
         data = self._objects.get(sha)

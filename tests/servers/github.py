@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import httpx
 
-from tests.servers.faults import Step, refuse
+from tests.servers.faults import ByRequest, Step, refuse
 from tests.servers.files import FilesTransport
 from tests.servers.http import Answer, HttpServer, Request
 
@@ -81,6 +81,8 @@ class GitHubServer(HttpServer):
         for pattern, steps, always in self._script:
             if pattern.fullmatch(_api_path(request)) and (steps or always):
                 step = steps.pop(0) if steps else always
+                if isinstance(step, ByRequest):
+                    step = step.reply(request)
                 if isinstance(step, Answer):
                     return dataclasses.replace(step, headers={**self._quota(request, cost=1), **step.headers})
                 assert step is not None

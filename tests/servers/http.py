@@ -166,6 +166,11 @@ class HttpServer:
         return [exchange.request for exchange in self.exchanges]
 
     @property
+    def idle(self) -> bool:
+        """Whether no connection is open."""
+        return not self._tasks
+
+    @property
     def most_at_once(self) -> int:
         """How many requests were under way at the same time, at most."""
         steps = [(exchange.request.at, 1) for exchange in self.exchanges]

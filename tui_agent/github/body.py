@@ -29,9 +29,11 @@ async def read_body(response: httpx.Response, limit: int) -> bytes:
         Trouble: it is larger, ends too early, or cannot be decompressed.
         httpx.HTTPError: the connection broke.
     """
+    # a good status says nothing about what went wrong
+    status = response.status_code if response.status_code >= 400 else None
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "", "gzip", "x-gzip"):
-        raise Trouble("the body is compressed in a way that was not asked for", response.status_code)
+        raise Trouble("the body is compressed in a way that was not asked for", status)
     unzip = zlib.decompressobj(_GZIP) if "gzip" in encoding else None
     declared = response.headers.get("content-length", "")
     expected = int(declared) if declared.isascii() and declared.isdigit() and len(declared) < 19 else 0
@@ -47,12 +49,12 @@ async def read_body(response: httpx.Response, limit: int) -> bytes:
             # one byte more than there is room for tells that it is too much
             body += chunk if unzip is None else unzip.decompress(chunk, limit - len(body) + 1)
         except zlib.error as error:
-            raise Trouble("the body is garbled (its compression is broken)", response.status_code) from error
+            raise Trouble("the body is garbled (its compression is broken)", status) from error
         # compressed nothing can go on for ever, too
         if len(body) > limit or came > 2 * limit:
             raise _too_large(limit)
     if came < expected or (unzip is not None and came and not unzip.eof):
-        raise Trouble(_CUT, response.status_code)
+        raise Trouble(_CUT, status)
     return bytes(body)
 
 
