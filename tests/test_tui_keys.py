@@ -104,6 +104,49 @@ async def test_resizing_survives(size: tuple[int, int], sizes: list[tuple[int, i
         assert "pallets/flask" in desk.screen
 
 
+@pytest.mark.parametrize("size", [(130, 36), (80, 24)])
+@pytest.mark.parametrize("pane", ["1", "5"])
+async def test_letters_typed_right_behind_the_slash_are_searched_for(size: tuple[int, int], pane: str) -> None:
+    async with dashboard(size=size) as desk:
+        desk.session.finish("completed", "# R")
+        await desk.press(pane)
+        await desk.burst("/look around/i")
+        await desk.until(lambda: "/ look around/i" in desk.screen)
+        assert len(desk.session.requests) == 1
+        assert desk.told == []
+        await desk.press("escape")
+        await desk.until(lambda: desk.app.focused is desk.app.board.trace.view)
+
+
+async def test_letters_typed_right_behind_a_are_asked_for_and_a_slash_stays_a_slash() -> None:
+    async with dashboard() as desk:
+        desk.session.finish("completed", "# R")
+        await desk.settle()
+        await desk.burst("aray/bar")
+        assert "❯ ray/bar" in desk.screen
+        assert desk.focused == "ask"
+        assert len(desk.session.requests) == 1
+
+
+async def test_the_palette_searches_and_asks_from_the_input_too() -> None:
+    async with dashboard() as desk:
+        await desk.press("a", "ctrl+p")
+        await desk.type("search the trace")
+        await desk.until(lambda: "Find a text" in desk.screen)
+        await desk.press("down", "enter")
+        await desk.until(lambda: desk.app.focused is desk.app.board.trace.query_one("Input"))
+
+
+async def test_over_a_dialog_no_key_reaches_for_the_fields_below() -> None:
+    async with dashboard() as desk:
+        await desk.press("question_mark", "a", "slash")
+        assert desk.app.screen is not desk.app.board
+        await desk.press("escape")
+        await desk.settle()
+        assert desk.focused == "Trace"
+        assert not desk.app.board.trace.has_class("-searching")
+
+
 # -- the report ----------------------------------------------------------------------------------
 
 
@@ -247,6 +290,8 @@ async def test_the_help_tells_every_key_and_closes() -> None:
     async with dashboard(size=(120, 70)) as desk:
         await desk.press("question_mark")
         for words in ("run the same again", "reset all", "inject a fault", "search the trace", "palette", "quit"):
+            assert words in desk.screen
+        for words in ("its contents", "next link", "follow the end", "open everything", "previous hit"):
             assert words in desk.screen
         await desk.press("escape")
         assert desk.app.screen is desk.app.board

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 
 from tests.tui_session import ScriptedSession
@@ -55,6 +55,12 @@ class Desk:
         """Put a text into the field that has the focus, in one go as a paste does."""
         self.app.post_message(Paste(text))
         await self.pilot.pause()
+
+    async def burst(self, text: str) -> None:
+        """Type a text faster than anything can follow, as a terminal hands over what was typed in one go."""
+        for letter in text:
+            self.app.post_message(Key({"/": "slash", " ": "space"}.get(letter, letter), letter))
+        await self.settle()
 
     async def settle(self) -> None:
         """Let what was emitted be drawn."""

@@ -191,7 +191,13 @@ class DashboardApp(App[int]):
             event.input.remember(text)
             self._runs.start(request)
 
-    def action_ask(self) -> None:
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What has priority as a key is a letter where there is a field, and nothing on other screens."""
+        if action in ("search", "ask") and parameters:
+            return self.screen is self.board and not isinstance(self.focused, Input)
+        return True
+
+    def action_ask(self, typed: bool = False) -> None:
         """Go to the input."""
         self.board.focus_input()
 
@@ -220,10 +226,13 @@ class DashboardApp(App[int]):
         if not self.board.toggle_zoom():
             self._explain("The pane has the whole screen already; from 100 columns on, all five are shown.")
 
-    def action_search(self) -> None:
-        """Search the trace."""
-        self.board.focus_pane(TRACE)
-        self.call_after_refresh(self.board.trace.action_search)
+    def action_search(self, typed: bool = False) -> None:
+        """Search the trace.
+
+        Args:
+            typed: it was asked for by its key.
+        """
+        self.board.search_trace()
 
     # -- the report -------------------------------------------------------------------------
 

@@ -6,16 +6,19 @@ from typing import Final
 
 from textual.binding import Binding
 
+from tui_agent.tui.widgets.trace import HELP as TRACE_HELP
+
+# What opens a field has priority: what is typed behind it in one burst is the field's already.
 BINDINGS: Final[list[Binding]] = [
     Binding("1", "pane(0)", "panes", key_display="1–5"),
     *(Binding(str(number), f"pane({number - 1})", show=False) for number in range(2, 6)),
     Binding("escape", "cancel", "cancel", key_display="esc"),
     Binding("r", "rerun", "re-run"),
-    Binding("slash", "search", "search", key_display="/"),
+    Binding("slash", "search(True)", "search", key_display="/", priority=True),
     Binding("z", "zoom", "zoom"),
     Binding("s", "save", "save"),
     Binding("y", "copy", "copy"),
-    Binding("a", "ask", "ask"),
+    Binding("a", "ask(True)", "ask", priority=True),
     Binding("R", "rerun(True)", "no cache"),
     Binding("b", "reset", "reset"),
     Binding("B", "reset_all", "reset all"),
@@ -46,9 +49,13 @@ HELP: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("/", "search the trace"),
         ),
     ),
+    ("Trace", TRACE_HELP),
     (
         "Report",
         (
+            ("t", "its contents, or back to the text"),
+            ("tab", "next link (shift+tab: the one before); enter opens it"),
+            ("end", "follow the end again, where one has scrolled away"),
             ("s", "save it to a file"),
             ("y", "copy it, where the terminal allows that (OSC 52)"),
         ),

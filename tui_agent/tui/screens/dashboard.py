@@ -112,8 +112,15 @@ class DashboardScreen(Screen[None]):
             target.focus()
 
     def focus_input(self) -> None:
-        """Give the focus to the input."""
-        self.prompt.field.focus()
+        """Give the focus to the input, at once: what is typed behind the key is its own."""
+        self.set_focus(self.prompt.field)
+
+    def search_trace(self) -> None:
+        """Open the trace's search bar; it has the focus at once."""
+        if self._current != TRACE:
+            self._current = TRACE
+            self._mark()
+        self.trace.action_search()
 
     def leave_input(self) -> None:
         """A run begins: whoever asked for it in the input watches the trace now."""

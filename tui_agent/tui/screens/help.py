@@ -26,6 +26,8 @@ SHAPES: tuple[tuple[str, str, str], ...] = (
     ("▾", "$text-error", "fell back without asking (again): the breaker is open"),
     ("○ ● ◐ ■", "$text-error", "a breaker closed, open, half-open, held open by hand"),
 )
+WIDEST = 15
+"""Cells of the longest keys, and the gap behind them."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -61,12 +63,12 @@ class HelpScreen(ModalScreen[None]):
         for title, keys in groups:
             parts.append(Content.styled(title, "bold $text-primary"))
             parts.extend(
-                Content.assemble("  ", (key.ljust(11), "bold"), (text, "$foreground-muted")) for key, text in keys
+                Content.assemble("  ", (key.ljust(WIDEST), "bold"), (text, "$foreground-muted")) for key, text in keys
             )
             parts.append(Content(""))
         parts.append(Content.styled("Shapes", "bold $text-primary"))
         parts.extend(
-            Content.assemble("  ", (shape.ljust(11), style), (text, "$foreground-muted"))
+            Content.assemble("  ", (shape.ljust(WIDEST), style), (text, "$foreground-muted"))
             for shape, style, text in SHAPES
         )
         return Content("\n").join(parts)

@@ -148,9 +148,9 @@ class TracePane(Pane):
     # -- keys -------------------------------------------------------------------------------
 
     def action_search(self) -> None:
-        """Open the search bar."""
+        """Open the search bar; what is typed from now on, in the same burst too, goes there."""
         self.add_class("-searching")
-        self._input.focus()
+        self.screen.set_focus(self._input)
         if self._input.value and not self.view.search.query:
             self.search(self._input.value)
 
