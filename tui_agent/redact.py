@@ -20,18 +20,18 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str | None]) -> None:
         forms = {form for secret in secrets if secret for form in _forms(secret) if len(form) >= 6}
-        longest_first = sorted(forms, key=len, reverse=True)
+        self.forms = tuple(sorted(forms, key=len, reverse=True))
         # a pattern that never matches where there is nothing to hide
-        self._pattern = re.compile("|".join(map(re.escape, longest_first)) if forms else r"(?!)")
+        self.pattern = re.compile("|".join(map(re.escape, self.forms)) if forms else r"(?!)")
 
     def __call__(self, text: str) -> str:
         """The text with each secret replaced by `[secret]`."""
-        return self._pattern.sub(REDACTED, text)
+        return self.pattern.sub(REDACTED, text)
 
     def deep(self, value: Any) -> Any:
         """A JSON value with each secret replaced in all of its strings, names of fields included."""
         # One search through the text of it; the walk is for the rare value that needs it.
-        return self._walk(value) if self._pattern.search(json.dumps(value, ensure_ascii=False)) else value
+        return self._walk(value) if self.pattern.search(json.dumps(value, ensure_ascii=False)) else value
 
     def _walk(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -43,7 +43,47 @@ class Redactor:
         return value
 
 
+class StreamRedactor:
+    """Takes known secrets out of a text that comes in pieces, wherever it was cut.
+
+    Args:
+        redact: knows the secrets.
+    """
+
+    def __init__(self, redact: Redactor) -> None:
+        self._redact = redact
+        self._firsts = {form[0] for form in redact.forms}
+        self._longest = max(map(len, redact.forms), default=0)
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What of the text can be handed on; the beginning of what may become a secret is held back."""
+        if not self._longest:
+            return piece
+        text, done, at = self._held + piece, "", 0
+        while True:
+            secret, held = self._redact.pattern.search(text, at), self._may_become_one(text, at)
+            if secret is None or held <= secret.start():
+                self._held = text[held:]
+                return done + text[at:held]
+            done, at = f"{done}{text[at : secret.start()]}{REDACTED}", secret.end()
+
+    def end(self) -> str:
+        """The rest of the text."""
+        held, self._held = self._held, ""
+        return self._redact(held)
+
+    def _may_become_one(self, text: str, start: int) -> int:
+        """Where the end of the text begins that is the beginning, and not the whole, of a secret; else its length."""
+        for at in range(max(start, len(text) - self._longest + 1), len(text)):
+            if text[at] in self._firsts:
+                tail = text[at:]
+                if any(len(form) > len(tail) and form.startswith(tail) for form in self._redact.forms):
+                    return at
+        return len(text)
+
+
 def _forms(secret: str) -> set[str]:
-    """The secret as it stands in a text: plain, in a URL, in JSON, in Python's words for an error."""
+    """The secret as it stands in a text: plain, in a URL, as a host's name, in JSON, in Python's words for an error."""
     plain = secret.strip()
-    return {secret, plain, quote(plain, safe=""), json.dumps(plain)[1:-1], repr(plain)[1:-1]}
+    return {secret, plain, quote(plain, safe=""), plain.lower(), json.dumps(plain)[1:-1], repr(plain)[1:-1]}

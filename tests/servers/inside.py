@@ -82,7 +82,7 @@ async def run_inside(
     heard = Heard(on_event=on_event)
     session = Session(settings_for(github, model, **changes), clock=clock)
     try:
-        finished = await session.run(request or RunRequest(repo="team/tool"), heard)
+        finished = await session.run(request or RunRequest(repo="team/tool", no_cache=True), heard)
         assert (finished.outcome, finished.report) == (heard.finished["outcome"], heard.finished["report"])
     finally:
         await session.aclose()

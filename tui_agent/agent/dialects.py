@@ -17,7 +17,8 @@ from tui_agent.agent.text_calls import find_calls
 from tui_agent.events import JsonObject
 from tui_agent.tools.toolbox import ToolCall
 
-Piece = Callable[[Literal["content", "reasoning"], str], None]
+PieceKind = Literal["content", "reasoning"]
+Piece = Callable[[PieceKind, str], None]
 """Is handed each piece of text as it comes."""
 
 _OPEN, _CLOSE = "<think>", "</think>"

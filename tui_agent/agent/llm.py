@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
@@ -20,20 +20,22 @@ import httpx
 import httpx2
 import openai
 
-from tui_agent.agent.dialects import ModelTurn, Piece, TurnAssembler
+from tui_agent.agent.dialects import ModelTurn, Piece, PieceKind, TurnAssembler
 from tui_agent.agent.sse import DONE, DataLines
 from tui_agent.events import JsonObject
 from tui_agent.github.limits import retry_after
-from tui_agent.redact import Redactor
+from tui_agent.redact import Redactor, StreamRedactor
 from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import Clock
 from tui_agent.resilience.outcome import Answered, RateLimited, Trouble
 from tui_agent.resilience.pipeline import Pipeline
 from tui_agent.safe_text import one_line
+from tui_agent.tools.toolbox import ToolCall
 
 _BROKEN = (httpx.HTTPError, httpx.StreamError, httpx2.HTTPError, httpx2.StreamError, anyio.EndOfStream, OSError)
 _LAST_BYTES = 1.0
 """Seconds that the end of the body may take after the model has said that it is done."""
+_KINDS: tuple[PieceKind, ...] = ("reasoning", "content")
 _MEANINGS = {
     400: "The model's server did not accept the request",
     401: "The model's server refused the key; check API_KEY (and REPO_AGENT_BASE_URL)",
@@ -126,21 +128,37 @@ class LanguageModel:
 
         async def attempt() -> ModelTurn:
             streamed = False
+            # The model may say what its server was sent; a secret can come cut into any pieces.
+            clean = {kind: StreamRedactor(self._redact) for kind in _KINDS}
 
-            def piece(kind: Any, text: str) -> None:
+            def piece(kind: PieceKind, text: str) -> None:
                 nonlocal streamed
-                streamed = True
-                on_piece(kind, text)
+                text = clean[kind].feed(text)
+                if text:
+                    streamed = True
+                    on_piece(kind, text)
 
             assembler = TurnAssembler(piece, names)
             try:
-                return await self._stream(body, assembler)
+                turn = await self._stream(body, assembler)
             except (Trouble, RateLimited) as error:
                 if streamed:
                     on_restart(str(error))
                 raise
+            for kind in _KINDS:
+                if rest := clean[kind].end():
+                    on_piece(kind, rest)
+            return self._without_secrets(turn)
 
         return await self._pipeline.run(call, attempt)
+
+    def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
+        redact = self._redact
+        calls = [
+            ToolCall(redact(call.call_id), redact(call.tool), redact.deep(call.arguments), redact(call.problem))
+            for call in turn.calls
+        ]
+        return replace(turn, content=redact(turn.content), reasoning=redact(turn.reasoning), calls=calls)
 
     async def _stream(self, body: JsonObject, assembler: TurnAssembler) -> ModelTurn:
         while True:

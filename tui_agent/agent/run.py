@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from tui_agent.agent.context import Conversation
 from tui_agent.agent.llm import LanguageModel, ModelRefused
@@ -131,7 +131,23 @@ class Run:
         """Stamp an event as this run's and hand it on."""
         if isinstance(event, ToolFinished) and event.tool == "read_file" and event.outcome == "ok":
             self._read.setdefault(str(event.result.get("path")))
-        self.sink(stamp(event, self.clock.monotonic() - self._began, self.run_id))
+        self.sink(stamp(self._without_secrets(event), self.clock.monotonic() - self._began, self.run_id))
+
+    def _without_secrets(self, event: Event) -> Event:
+        """The event, whoever repeats a key or a token in it; a call's result has been seen to by the toolbox."""
+        redact = self.client.redact
+        changes: dict[str, Any] = {}
+        for name in type(event).__slots__:
+            value = getattr(event, name)
+            if isinstance(value, str):
+                clean: Any = redact(value)
+            elif isinstance(value, dict | list) and name != "result":
+                clean = redact.deep(value)
+            else:
+                continue
+            if clean is not value:
+                changes[name] = clean
+        return replace(event, **changes) if changes else event
 
     async def execute(self) -> RunFinished:
         """The whole run. Its first event is `run_started`, its last `run_finished`, also when it is cancelled.
@@ -298,10 +314,11 @@ class Run:
 
     def _finish(self, end: _End) -> RunFinished:
         progress = self._loop.progress if self._loop else Progress()
+        redact = self.client.redact
         finished = RunFinished(
             outcome=end.outcome,
-            report=end.report,
-            error=end.error,
+            report=redact(end.report),
+            error=None if end.error is None else redact(end.error),
             turns=progress.turns,
             tool_calls=progress.tool_calls,
             requests=self.client.requests if self.plan.source == "github" else 0,
