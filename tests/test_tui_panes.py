@@ -392,6 +392,78 @@ async def test_a_local_repository_has_no_limit_and_says_so() -> None:
     assert "No reply has told a limit yet." in "\n".join(await drawn(limit_pane(), DashboardState(), 0, (40, 9)))
 
 
+def cached_run(limit: int, remaining: int) -> DashboardState:
+    """A run that spent 10 of the limit, with two calls from the cache and one that was asked again."""
+    used = limit - remaining
+    return run_of(
+        (1, quota(remaining + 9, used - 9, limit=limit, reset=int(EPOCH) + 1740)),
+        *((2, ended(f"c{n}", attempts=0, cache="hit")) for n in range(2)),
+        (2, ended("again", cache="revalidated")),
+        (2, ended("sent", cache="miss")),
+        (2, ended("known", attempts=0, cache="memory")),
+        (3, quota(remaining, used, limit=limit, reset=int(EPOCH) + 1740)),
+        (4, finished("completed", "# R")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "width", "told"),
+    [
+        (5000, 60, "cache saved 3 (1 of them revalidated)"),  # with a token "not modified" is free
+        (60, 60, "cache saved 2, 1 revalidated"),
+        (5000, 17, "cache saved 3"),
+        (60, 12, "saved 2"),
+    ],
+)
+async def test_what_the_cache_saved_is_told(limit: int, width: int, told: str) -> None:
+    rows = await drawn(limit_pane(), cached_run(limit, 30), 4, (width, 9))
+    assert told in [row.strip("│ ") for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("remaining", "width", "told"),
+    [
+        (10, 60, "enough left for one more such run"),
+        (9, 60, "too little left for one more such run"),
+        (10, 17, "another run fits"),
+        (9, 17, "another won't fit"),
+    ],
+)
+async def test_whether_the_headroom_lasts_for_one_more_run_is_said(remaining: int, width: int, told: str) -> None:
+    rows = await drawn(limit_pane(), cached_run(60, remaining), 4, (width, 9))
+    assert "this run 10" in "\n".join(rows)
+    assert told in [row.strip("│ ") for row in rows]
+
+
+async def test_a_headroom_too_small_counts_down_and_is_enough_once_the_limit_is_renewed() -> None:
+    passed = 0.0
+    pane = RateLimitPane(lambda: EPOCH + passed)
+    async with shown(pane, (60, 9)) as lines:
+        pane.update_from(cached_run(60, 9), 4)
+        assert pane.tick(4) == 60.0
+        assert "resets in 29 min" in "\n".join(await lines())
+        passed = 1740.0
+        assert pane.tick(1744) is None
+        assert "enough left for one more such run" in "\n".join(await lines())
+
+
+async def test_a_run_all_from_the_cache_says_so_before_any_reply_told_a_limit() -> None:
+    state = run_of((1, ended("c", attempts=0, cache="hit")), (2, finished("completed", "# R")))
+    screen = "\n".join(await drawn(limit_pane(), state, 2, (40, 9)))
+    assert "No reply has told a limit yet." in screen
+    assert "cache saved 1" in screen
+
+
+async def test_what_another_run_saved_is_not_counted_again() -> None:
+    state = cached_run(5000, 4000)
+    state.apply(ev.RunStarted(run_id="n", repo="o/n", source="github", ref=None, question="", engine="llm", model="m"))
+    state.apply(ev.stamp(finished("completed", "# R"), 1, "n"))
+    screen = "\n".join(await drawn(limit_pane(), state, 1, (40, 9)))
+    assert "cache saved 0" in screen
+    assert "this run 0" in screen
+    assert "enough left for one more such run" in screen
+
+
 @pytest.mark.parametrize("width", [10, 19, 24, 60])
 async def test_the_limits_numbers_are_never_cut(width: int) -> None:
     state = run_of((1, quota(4812, 188)))

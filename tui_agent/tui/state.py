@@ -282,6 +282,8 @@ class DashboardState:
             self._add_call(turn, call)
         call.result, call.attempts, call.cache = event.result, event.attempts, event.cache
         call.elapsed = event.elapsed
+        self.run.cache_hits += event.cache == "hit"
+        self.run.revalidated += event.cache == "revalidated"
         call.finish(event.at, event.outcome)
         if event.outcome == "ok" and event.attempts:
             self._succeeded(event.tool)

@@ -13,6 +13,8 @@ RunWord = Literal["idle", "running", "completed", "partial", "failed", "cancelle
 Area = Literal["run", "trace", "calls", "breakers", "quota", "report", "notices", "grounding"]
 
 DEFAULT_THRESHOLD = 5
+ANONYMOUS = 60
+"""GitHub's requests an hour without a token."""
 
 
 @dataclass(slots=True)
@@ -40,7 +42,11 @@ class Revisions:
 
 @dataclass(slots=True)
 class RunInfo:
-    """What is known of the run as a whole; `outcome` is the word that stands on the screen."""
+    """What is known of the run as a whole; `outcome` is the word that stands on the screen.
+
+    `cache_hits` counts the calls that the disk cache answered, `revalidated` those for which it was asked whether
+    they had changed.
+    """
 
     run_id: str | None = None
     repo: str = ""
@@ -59,6 +65,8 @@ class RunInfo:
     tool_calls: int = 0
     requests: int | None = None
     elapsed: float | None = None
+    cache_hits: int = 0
+    revalidated: int = 0
 
     @property
     def running(self) -> bool:
@@ -139,6 +147,19 @@ class QuotaRow:
     history: list[int] = field(default_factory=list)
     spent: int = 0
     counted: bool = False
+
+    @property
+    def revalidating_is_free(self) -> bool:
+        """Whether a reply "not modified" costs nothing.
+
+        Source: GitHub's "Best practices for using the REST API", conditional requests: free with an `Authorization`
+        header; without one the limit is 60 an hour.
+        """
+        return self.limit > ANONYMOUS
+
+    def headroom(self, epoch: float) -> int:
+        """The requests that may still be sent at a time (epoch seconds): all of them once the limit was renewed."""
+        return self.limit if epoch >= self.reset else self.remaining
 
 
 @dataclass(slots=True)

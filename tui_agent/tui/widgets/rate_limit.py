@@ -1,4 +1,4 @@
-"""The rate limit: what remains of it, how it went, when it is renewed, what this run has spent."""
+"""The rate limit: what remains, when it is renewed, what this run spent and saved, whether another one fits."""
 
 from __future__ import annotations
 
@@ -75,7 +75,12 @@ class RateLimitPane(Pane):
         self._redraw()
 
     def _counts(self, row: QuotaRow) -> bool:
-        return (self._state.run.running or row.remaining == 0) and row.reset > self._epoch()
+        matters = self._state.run.running or row.remaining == 0 or not self._lasts(row)
+        return matters and row.reset > self._epoch()
+
+    def _lasts(self, row: QuotaRow) -> bool:
+        """Whether what remains is enough for one more run like this one."""
+        return row.headroom(self._epoch()) >= row.spent
 
     @staticmethod
     def _step(left: float) -> float:
@@ -107,7 +112,33 @@ class RateLimitPane(Pane):
             blocks.insert(0, Content.styled(text, "bold $text-warning"))
         if not rows:
             blocks.append(Content.styled(self._why_none(), "$foreground-muted"))
+        saved = self._saved(rows, width)
+        if saved:
+            blocks.append(Content.styled(saved, "$text-success" if self._state.run.cache_hits else "$foreground-muted"))
         return Content("\n").join(blocks)
+
+    def _saved(self, rows: list[QuotaRow], width: int) -> str:
+        """What the cache spared the run; empty where there is no run, or none that has a limit."""
+        run = self._state.run
+        if run.run_id is None or run.source == "local":
+            return ""
+        free = all(row.revalidating_is_free for row in rows)
+        saved = run.cache_hits + (run.revalidated if free else 0)
+        text = f"cache saved {saved:,}"
+        if len(text) > width:
+            return f"saved {saved:,}"
+        asked = f" ({run.revalidated:,} of them revalidated)" if free else f", {run.revalidated:,} revalidated"
+        return text + asked if run.revalidated and len(text) + len(asked) <= width else text
+
+    def _forecast(self, row: QuotaRow, width: int) -> Content:
+        """Whether the headroom lasts for one more run of this size, in words."""
+        lasts = self._lasts(row)
+        long, short = (
+            ("enough left for one more such run", "another run fits")
+            if lasts
+            else ("too little left for one more such run", "another won't fit")
+        )
+        return Content.styled(long if len(long) <= width else short, "$text-success" if lasts else "$text-warning")
 
     def _why_none(self) -> str:
         if self._state.run.source == "local":
@@ -124,16 +155,17 @@ class RateLimitPane(Pane):
         filled = min(length, math.ceil(share * length)) if row.remaining > 0 else 0
         spent = f"this run {row.spent:,}"
         gap = width - len(name) - len(numbers)
-        return Content("\n").join(
-            [
-                Content.assemble((name, "bold"), " " * max(gap, 1), (numbers, f"bold {style}")),
-                Content.assemble(
-                    (FILLED * filled, style), (EMPTY * (length - filled), "$foreground-disabled"), (percent, style)
-                ),
-                Content.assemble((spent, ""), "  ", (sparkline(row.history, width - len(spent) - 2), "$text-primary")),
-                Content.styled(self._renewal(row, width), "$foreground-muted"),
-            ]
-        )
+        lines = [
+            Content.assemble((name, "bold"), " " * max(gap, 1), (numbers, f"bold {style}")),
+            Content.assemble(
+                (FILLED * filled, style), (EMPTY * (length - filled), "$foreground-disabled"), (percent, style)
+            ),
+            Content.assemble((spent, ""), "  ", (sparkline(row.history, width - len(spent) - 2), "$text-primary")),
+            Content.styled(self._renewal(row, width), "$foreground-muted"),
+        ]
+        if row.counted or not self._state.run.running:
+            lines.append(self._forecast(row, width))
+        return Content("\n").join(lines)
 
     def _renewal(self, row: QuotaRow, width: int) -> str:
         left = row.reset - self._epoch()
