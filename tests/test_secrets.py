@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +51,7 @@ def test_a_secret_is_found_however_its_text_is_cut(parts: list[str], cuts: list[
     text, redact = "".join(parts), Redactor(secrets)
     stream, told = StreamRedactor(redact), []
     edges = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         told.append(stream.feed(text[start:end]))
     told.append(stream.end())
     assert "".join(told) == redact(text)
@@ -101,11 +103,6 @@ GITHUB: dict[str, Callable[[GitHubServer], object]] = {
 
 def asks(path: str = "README.md") -> list[Any]:
     return [*EXPLORE, call("read_file", {**WHO, "path": path})]
-
-
-def spoken(heard: Heard) -> str:
-    """All that a run says anywhere: events, JSON lines, the trace, the dashboard's state."""
-    return repr(heard.events)
 
 
 async def everything_said(github: GitHubServer, model: ModelServer, **changes: Any) -> str:
@@ -205,14 +202,16 @@ async def test_what_streams_is_what_the_report_says() -> None:
 
 
 async def test_a_report_that_was_cancelled_repeats_no_half_of_a_secret() -> None:
-    import asyncio
+    written, heard = asyncio.Event(), Heard()
 
-    heard = Heard()
+    def hear(event: Event) -> None:
+        heard(event)
+        if event.type == "report_delta":
+            written.set()
+
     async with GitHubServer({"README.md": ""}) as github, ModelServer([say(f"# A {KEY[:12]}"), stall()]) as model:
-        task = asyncio.create_task(run_inside(github, model, on_event=heard))
-        while not heard.of("report_delta"):
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.05)
+        task = asyncio.create_task(run_inside(github, model, on_event=hear))
+        await written.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -241,6 +240,10 @@ async def test_the_program_says_no_secret_on_any_way_out(tmp_path: Path, mode: s
         lost = await run("team/tool", mode, "--no-cache", env=env, cwd=tmp_path)
     assert (done.code, lost.code) == (0, 1)
     assert_silent(done.out + done.err + lost.out + lost.err)
-    for path in tmp_path.rglob("*"):
-        if path.is_file():
-            assert_silent(path.read_bytes().decode("latin-1"))
+    for text in contents(tmp_path):
+        assert_silent(text)
+
+
+def contents(folder: Path) -> list[str]:
+    """All files below a folder, as texts in which any bytes have a place."""
+    return [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
