@@ -1,4 +1,4 @@
-"""Wall time and peak memory of whole processes, measured in turns, so that a busy machine is fair to all of them."""
+"""Wall time, CPU time and peak memory of whole processes, measured in turns: a busy machine is fair to all of them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ from pathlib import Path
 
 @dataclass
 class Measured:
-    """One command's runs: seconds and peak resident MiB of each."""
+    """One command's runs: seconds, CPU seconds and peak resident MiB of each."""
 
     seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
 
     @property
     def wall(self) -> float:
         """Median seconds."""
         return statistics.median(self.seconds)
+
+    @property
+    def cpu_time(self) -> float:
+        """Median CPU seconds, of user and system."""
+        return statistics.median(self.cpu)
 
     @property
     def peak(self) -> float:
@@ -43,14 +49,15 @@ def side_by_side(commands: dict[str, Sequence[str]], rounds: int, cwd: Path) -> 
     results = {name: Measured() for name in commands}
     for turn in range(rounds + 1):
         for name, command in commands.items():
-            seconds, memory = _once(command, cwd)
+            seconds, cpu, memory = _once(command, cwd)
             if turn:
                 results[name].seconds.append(seconds)
+                results[name].cpu.append(cpu)
                 results[name].memory.append(memory)
     return results
 
 
-def _once(command: Sequence[str], cwd: Path) -> tuple[float, float]:
+def _once(command: Sequence[str], cwd: Path) -> tuple[float, float, float]:
     started = time.perf_counter()
     with subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
@@ -60,4 +67,4 @@ def _once(command: Sequence[str], cwd: Path) -> tuple[float, float]:
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)}: exit {process.returncode}: {said.decode()[-500:]}")
-    return seconds, usage.ru_maxrss / 1024
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024

@@ -11,9 +11,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.benchmarks import whole_process
+from tests.benchmarks import loop, parallel, survey_scale, whole_process
 
-BENCHMARKS = {"whole process": whole_process.run}
+BENCHMARKS = {
+    "whole process": whole_process.run,
+    "loop": loop.run,
+    "parallel calls": parallel.run,
+    "survey on large repositories": survey_scale.run,
+}
 
 
 def main() -> int:
