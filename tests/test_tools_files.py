@@ -366,6 +366,12 @@ async def test_a_link_that_is_binary_leads_nowhere() -> None:
     assert "to nowhere" in await bench.error("read_file", path="link")
 
 
+async def test_a_link_that_is_longer_than_any_path_is_not_even_read() -> None:
+    bench = Bench({"link": Link("x/" * 5000)})
+    assert "to nowhere" in await bench.error("read_file", path="link")
+    assert bench.asked == 0
+
+
 # -- a tree that was cut ----------------------------------------------------------------------------
 
 

@@ -15,6 +15,8 @@ from tui_agent.resilience.call import Call
 
 _KEPT_BLOBS = 64
 _MAX_LINKS = 16
+_LONGEST_TARGET = 4096
+"""Bytes of a path (Linux's PATH_MAX)."""
 _BIG = 64 * 1024
 """Bytes from which on decoding is done in a thread."""
 _LONGEST_QUOTE = 200
@@ -152,7 +154,8 @@ async def _walk(work: Workspace, call: Call, path: str) -> Entry | None:
 
 async def _target(work: Workspace, call: Call, link: Entry) -> str:
     """Where a symbolic link points to, from the root."""
-    target = (await work.text(call, link)).text
+    is_path = (link.size or 0) <= _LONGEST_TARGET
+    target = (await work.text(call, link)).text if is_path else None
     if not target:
         raise ToolError(f"{quoted(link.path)} is a symbolic link to nowhere.")
     path = normpath("/".join([*link.path.split("/")[:-1], target]))
