@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import importlib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -162,7 +163,7 @@ class Assembly:
             web=None if local else f"https://{address.host}/{address.full_name}",
             notices=(*self._notices(wanted, address), *_whole_repository(address, local)),
         )
-        client = self._local(local, address.name) if local else self._github()
+        client = self._local(local, address.name) if local else await self._github(request)
         model = self._embedded("survey") if wanted.engine == "survey" else self._llm()
         return Run(plan, client, model, self._clock, emit, write_report, local.uncommitted_changes if local else None)
 
@@ -233,11 +234,17 @@ class Assembly:
     def _local(self, transport: LocalTransport, name: str) -> GitHubClient:
         return self._client(self._wrapped(transport, "snapshot"), f"local:{name}", LOCAL_URL, None)
 
-    def _github(self) -> GitHubClient:
-        url = self.settings.github_api_url
-        return self._client(self._network("github"), url, url, self.settings.github_token)
+    async def _github(self, request: RunRequest) -> GitHubClient:
+        url, token, cached = self.settings.github_api_url, self.settings.github_token, not request.no_cache
+        if cached:
+            # hishel takes its time
+            await asyncio.to_thread(importlib.import_module, "tui_agent.transports.cache")
+        http = self._network("github", cached=cached)
+        return self._client(http, url, url, token, cached=cached, refresh=request.refresh)
 
-    def _client(self, http: httpx.AsyncClient, gate: str, api_url: str, token: str | None) -> GitHubClient:
+    def _client(
+        self, http: httpx.AsyncClient, gate: str, api_url: str, token: str | None, **cache: bool
+    ) -> GitHubClient:
         from tui_agent.github.client import GitHubClient
 
         return GitHubClient(
@@ -250,6 +257,7 @@ class Assembly:
             clock=self._clock,
             timeout=self.settings.request_timeout,
             redact=self._redact,
+            **cache,
         )
 
     def _llm(self) -> LanguageModel:
@@ -275,12 +283,18 @@ class Assembly:
         options = ModelOptions(name, self.settings.llm_timeout, self.settings.llm_queue_timeout)
         return LanguageModel(client, options, self.guards.model_pipeline(url), self._clock, self._redact)
 
-    def _network(self, name: str) -> httpx.AsyncClient:
+    def _network(self, name: str, *, cached: bool = False) -> httpx.AsyncClient:
         from tui_agent.transports.network import NetworkTransport
 
-        if name not in self._clients:
-            self._clients[name] = self._wrapped(NetworkTransport(), name)
-        return self._clients[name]
+        which = f"{name}, cached" if cached else name
+        if which not in self._clients:
+            transport: httpx.AsyncBaseTransport = NetworkTransport()
+            if cached:
+                from tui_agent.transports.cache import CacheTransport, cache_folder
+
+                transport = CacheTransport(transport, cache_folder(), self._clock)
+            self._clients[which] = self._wrapped(transport, name)
+        return self._clients[which]
 
     def _wrapped(self, transport: httpx.AsyncBaseTransport, name: str) -> httpx.AsyncClient:
         """A client on a transport, with the process's faults around it."""

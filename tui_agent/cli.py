@@ -13,6 +13,7 @@ from tui_agent.cli_options import COMMAND_HELP, build_parser
 from tui_agent.cli_streams import complain, silence, write
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
+from tui_agent.safe_text import visible
 from tui_agent.settings import Settings, default_config_file
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ SessionFactory = Callable[..., "SessionLike"]
 # Option → field of `Settings`; the text is passed on as it was typed.
 FLAGS = ("model", "base_url", "max_turns", "max_tokens", "lang")
 # The reserved words that this version knows how to do; the rest of `COMMAND_HELP` it only knows by name.
-DEMO = "demo"
-COMMANDS = frozenset({DEMO})
+DEMO, CACHE = "demo", "cache"
+COMMANDS = frozenset({DEMO, CACHE})
 LATER = frozenset(COMMAND_HELP) - COMMANDS
 
 
@@ -43,6 +44,8 @@ def main(argv: Sequence[str] | None = None, *, make_session: SessionFactory | No
         if options is None:
             return 0
         command = _command(options)
+        if command == CACHE:
+            return _cache(options.repo[1:])
         settings = _settings(options)
         redact = Redactor([settings.api_key, settings.github_token])
         return _run(options, command, settings, redact, make_session or _session)
@@ -101,11 +104,25 @@ def _command(options: Namespace) -> str | None:
     if first in LATER:
         raise UsageError(f"This version does not have `{first}` yet; for the folder of that name write ./{first}.")
     command = first if first in COMMANDS else None
-    if len(options.repo) > 1:
+    if len(options.repo) > 1 and command != CACHE:
         if command is not None:
             raise UsageError(f"`{command}` takes no repository; for the folder of that name write ./{command}.")
         raise UsageError("Comparing several repositories is not there yet; name one.")
     return command
+
+
+def _cache(arguments: Sequence[str]) -> int:
+    """The command that speaks of the cache; the exit code."""
+    from tui_agent.frontends.cache_command import CacheError, answer
+
+    try:
+        said = answer(arguments)
+    except CacheError as error:
+        complain(str(error))
+        return 1
+    if write(sys.stdout, f"{visible(said)}\n") is not None:
+        silence(sys.stdout)
+    return 0
 
 
 def _settings(options: Namespace) -> Settings:

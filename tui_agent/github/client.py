@@ -9,19 +9,22 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
 
+from tui_agent.events import Notice
 from tui_agent.github.body import ACCEPT_ENCODING, read_body
 from tui_agent.github.errors import GitHubError, refused
+from tui_agent.github.kept import FRESH, ONLY_IF_CACHED, REVALIDATE, Kept, costliest, listening, noted
 from tui_agent.github.limits import quota, refusal
 from tui_agent.redact import Redactor
 from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import Clock
-from tui_agent.resilience.outcome import Trouble
+from tui_agent.resilience.outcome import Answered, Trouble
 from tui_agent.resilience.pipeline import Breakers, Pipeline
 from tui_agent.resilience.rate_limit import RateLimitGate
 from tui_agent.resilience.retry import Retry
@@ -50,10 +53,12 @@ class Reply:
     Args:
         headers: case-insensitive.
         body: decompressed.
+        kept: what a cache says of it, and of each redirect on the way.
     """
 
     headers: Mapping[str, str]
     body: bytes
+    kept: tuple[Kept, ...] = (FRESH,)
 
     def json(self) -> Any:
         """The body as JSON.
@@ -97,6 +102,8 @@ class GitHubClient:
         clock: tells the epoch for limits.
         timeout: seconds for one attempt.
         redact: takes secrets out of what the server says.
+        cached: whether `http` has a cache in it that understands `tui_agent.github.kept`.
+        refresh: what is kept has to be revalidated before it is used.
     """
 
     def __init__(
@@ -111,6 +118,8 @@ class GitHubClient:
         clock: Clock,
         timeout: float,
         redact: Redactor,
+        cached: bool = False,
+        refresh: bool = False,
     ) -> None:
         self.requests = 0
         self.redact = redact
@@ -122,6 +131,8 @@ class GitHubClient:
         self._gate = gate
         self._clock = clock
         self._timeout = timeout
+        self._cached = cached
+        self._refresh = cached and refresh
         # a renamed repository's old path → its lasting one, so that each run is redirected once
         self._moved: dict[str, str] = {}
 
@@ -150,17 +161,27 @@ class GitHubClient:
             Trouble, Unavailable: the service failed or was not asked.
         """
 
-        async def attempt() -> T:
-            reply = await self._once(call, path, params, accept)
+        async def attempt(*, only_kept: bool = False) -> T:
+            reply = await self._once(call, path, params, accept, only_kept=only_kept)
 
             def make_out() -> T:
                 return read(reply, reply.json() if accept == JSON else None)
 
             try:
-                return await asyncio.to_thread(make_out) if len(reply.body) > _IN_A_THREAD else make_out()
+                value = await asyncio.to_thread(make_out) if len(reply.body) > _IN_A_THREAD else make_out()
             except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+                await reply.kept[-1].settle(False)
                 raise Trouble("the reply does not have the form that GitHub documents") from error
+            for kept in reply.kept:
+                await kept.settle(True)
+            states = [kept.state for kept in reply.kept]
+            call.cache = costliest(*states, call.cache or "hit")
+            return value
 
+        if self._cached:
+            # before the layers: what is kept needs no quota and no service; that nothing is there comes as a 504
+            with suppress(Trouble, Answered):
+                return await attempt(only_kept=True)
         pipeline = Pipeline(self._retry, self._breakers[call.name], self._gate, self._timeout)
         return await pipeline.run(call, attempt)
 
@@ -168,12 +189,15 @@ class GitHubClient:
         """Whether the repository has been redirected to another place in this run."""
         return route("repos", owner, name) in self._moved
 
-    async def _once(self, call: Call, path: str, params: Mapping[str, str | int] | None, accept: str) -> Reply:
+    async def _once(
+        self, call: Call, path: str, params: Mapping[str, str | int] | None, accept: str, *, only_kept: bool
+    ) -> Reply:
         repository, rest = _split(path)
         url = self._url(self._moved.get(repository, repository) + rest, params)
-        seen = {url}
+        seen, all_kept = {url}, []
         while True:
-            status, headers, body = await self._send(call, url, accept)
+            status, headers, body, kept = await self._send(call, url, accept, only_kept=only_kept)
+            all_kept.append(kept)
             if status not in _REDIRECTS:
                 break
             url = self._target(url, headers, body, status)
@@ -182,11 +206,15 @@ class GitHubClient:
             if len(seen) > MAX_HOPS:
                 raise GitHubError(status, f"GitHub redirects this request more than {MAX_HOPS} times; it was given up.")
             seen.add(url)
-            self._gate.check()
+            if not only_kept:
+                self._gate.check()
         if len(seen) > 1 and (status < 300 or status in _ABOUT_CONTENT):
             self._remember(repository, rest, url)
         self._judge(status, headers, body)
-        return Reply(headers, body)
+        if not only_kept and all(kept.state == "hit" for kept in all_kept):
+            # nothing was sent: another call has just brought it, or an injected fault had hidden it
+            call.attempts -= 1
+        return Reply(headers, body, tuple(all_kept))
 
     def _url(self, path: str, params: Mapping[str, str | int] | None = None) -> httpx.URL:
         try:
@@ -194,7 +222,9 @@ class GitHubClient:
         except (httpx.InvalidURL, UnicodeError) as error:
             raise GitHubError(400, "This makes no valid address.") from error
 
-    async def _send(self, call: Call, url: httpx.URL, accept: str) -> tuple[int, httpx.Headers, bytes]:
+    async def _send(
+        self, call: Call, url: httpx.URL, accept: str, *, only_kept: bool
+    ) -> tuple[int, httpx.Headers, bytes, Kept]:
         headers = {
             "Accept": accept,
             "Accept-Encoding": ACCEPT_ENCODING,
@@ -203,15 +233,26 @@ class GitHubClient:
         }
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        request = self._http.build_request("GET", url, headers=headers, extensions={"call_name": call.name})
-        self.requests += 1
+        extensions: dict[str, Any] = {"call_name": call.name}
+        if directives := [ONLY_IF_CACHED] * only_kept + [REVALIDATE] * self._refresh:
+            headers["Cache-Control"] = ", ".join(directives)
+        if self._cached:
+            extensions |= listening(lambda text: call.emit(Notice(level="warning", text=text)))
+        request = self._http.build_request("GET", url, headers=headers, extensions=extensions)
+        self.requests += not only_kept
         try:
             response = await self._http.send(request, stream=True, follow_redirects=False)
+            kept = noted(response)
             try:
-                known = quota(response.headers)
+                if not only_kept:
+                    self.requests += kept.sent - 1
+                known = quota(response.headers) if kept.state != "hit" else None
                 if known is not None:
                     self._gate.observe(call, known)
                 body = await read_body(response, MAX_REPLY)
+            except Trouble:
+                await kept.settle(False)
+                raise
             finally:
                 await response.aclose()
         except httpx.TimeoutException as error:
@@ -223,7 +264,7 @@ class GitHubClient:
             if str(error).startswith("Invalid URL in location header"):
                 raise _to_nowhere() from error
             raise Trouble(self._say(f"connection failed: {str(error) or type(error).__name__}")) from error
-        return response.status_code, response.headers, body
+        return response.status_code, response.headers, body, kept
 
     def _target(self, url: httpx.URL, headers: httpx.Headers, body: bytes, status: int) -> httpx.URL:
         """Where a redirect leads: on the same host only, since the token goes along."""

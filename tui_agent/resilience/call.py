@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui_agent.events import Emit
+from tui_agent.events import CacheState, Emit
 
 
 @dataclass(slots=True)
@@ -18,6 +18,7 @@ class Call:
         attempts: network attempts made so far.
         waited: seconds spent waiting for rate limits so far.
         refusals: rate-limit refusals met so far.
+        cache: where its replies have come from, the costliest of them; None where there was none.
     """
 
     name: str
@@ -26,3 +27,4 @@ class Call:
     attempts: int = 0
     waited: float = 0.0
     refusals: int = 0
+    cache: CacheState | None = None

@@ -92,8 +92,6 @@ class Toolbox:
         started = self._clock.monotonic()
         call = Call(requested.tool, self._emit, requested.call_id)
         answer = await self._answer(requested, call)
-        from_memory = answer.repeated or (answer.outcome == "ok" and call.attempts == 0)
-        cache: CacheState = "memory" if from_memory else "miss"
         self._emit(
             ToolFinished(
                 turn=turn,
@@ -103,7 +101,7 @@ class Toolbox:
                 outcome=answer.outcome,
                 result=answer.result,
                 attempts=call.attempts,
-                cache=cache,
+                cache=_came_from(answer, call),
                 elapsed=self._clock.monotonic() - started,
             )
         )
@@ -178,6 +176,13 @@ class Toolbox:
         if known:
             result["known"] = known
         return result
+
+
+def _came_from(answer: Answer, call: Call) -> CacheState:
+    """Where an answer's replies have come from."""
+    if answer.repeated or (answer.outcome == "ok" and call.attempts == 0 and call.cache is None):
+        return "memory"
+    return "miss" if call.cache is None or answer.outcome == "fallback" else call.cache
 
 
 def _error(sentence: str) -> Answer:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from tui_agent.github.kept import ONLY_IF_CACHED, wishes
 from tui_agent.request import UsageError
 from tui_agent.resilience.clock import Clock
 
@@ -65,6 +66,10 @@ class FaultScript:
                 return rule.fault
         return None
 
+    def has(self, name: str) -> bool:
+        """Whether this name's next request meets a fault; nothing is used up."""
+        return any(rule.name in ("*", name) and rule.left != 0 for rule in self._rules)
+
     def _parse(self, text: str) -> _Rule:
         match = _RULE.fullmatch(text)
         if match is None:
@@ -97,7 +102,11 @@ class FaultTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answer, fail, or let the inner transport answer."""
-        fault = self._script.take(str(request.extensions.get("call_name", self._name)))
+        name = str(request.extensions.get("call_name", self._name))
+        if ONLY_IF_CACHED in wishes(request):
+            # no request of the network's, so it uses up no fault; but what is kept must not hide one
+            return httpx.Response(504) if self._script.has(name) else await self._inner.handle_async_request(request)
+        fault = self._script.take(name)
         if fault is None:
             return await self._inner.handle_async_request(request)
         if fault == "timeout":

@@ -1,0 +1,20 @@
+"""What holds for every test: nothing of this machine's user is read or written."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def _caches(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("caches"))
+
+
+@pytest.fixture(autouse=True)
+def _a_cache_of_its_own(_caches: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache folder that is empty and, until something is kept, not even there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", f"{_caches}/{next(_numbers)}")
