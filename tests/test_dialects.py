@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tui_agent.agent.dialects import ModelTurn, TurnAssembler
+from tui_agent.resilience.outcome import Trouble
 from tui_agent.tools.schemas import TOOL_NAMES
 
 TOOLS = frozenset(TOOL_NAMES)
@@ -211,8 +212,42 @@ def test_a_tag_that_was_never_closed_is_reasoning() -> None:
 
 
 def test_a_tag_opened_by_the_chat_template_ends_the_reasoning() -> None:
-    _, _, turn = streamed("let me see</think># Report", [4])
-    assert (turn.reasoning, turn.content) == ("let me see", "# Report")
+    _, _, turn = streamed("let me see\n</think>\n\n# Report", [4])
+    assert (turn.reasoning.strip(), turn.content) == ("let me see", "# Report")
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "# Report\n\nIt splits `<think>…</think>` tags.\n\n## Rest",
+        "# Report\n\n```\n<think>\n</think>\n```\n\nRest",
+        "# Report\n\n`<function=read_file><parameter=path>x</parameter></function>` is how Qwen calls.",
+        'It streams `<tool_call>{"name": "read_file", "arguments": {}}</tool_call>` in text.',
+        '```\n<tool_call>{"name": "read_file", "arguments": {}}</tool_call>\n```\nis one form.',
+    ],
+)
+def test_a_report_about_such_tags_stays_whole(report: str) -> None:
+    content, _, turn = streamed(report, [7])
+    assert content == turn.content == report
+    assert turn.calls == []
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_a_turn_that_was_cut_says_by_what(reason: str) -> None:
+    assert assemble({"content": "# Half a sen"}, finish=reason).cut is not None
+    assert assemble({"content": "# Whole"}, finish="stop").cut is None
+
+
+@pytest.mark.parametrize(
+    "delta", [{"tool_calls": 5}, {"content": [{"text": {}}]}, {"content": 7}, {"tool_calls": [7, None]}]
+)
+def test_deltas_of_the_wrong_form_are_no_calls(delta: dict[str, Any]) -> None:
+    assert assemble(delta, {"content": "x"}).calls == []
+
+
+def test_a_server_that_broke_off_for_want_of_resources_is_trouble() -> None:
+    with pytest.raises(Trouble, match="resources"):
+        assemble({"content": "# Half"}, finish="insufficient_system_resource")
 
 
 TEXT_CALLS = {

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.agent_fakes import COMMIT, FAST, FakeGitHub, FakeModel, call, end, make_run, of, say, think
+from tests.agent_fakes import COMMIT, FakeGitHub, FakeModel, call, end, make_run, of, say, think
 from tui_agent.events import (
     BreakerChanged,
     Event,
@@ -231,7 +231,7 @@ async def test_a_service_that_is_gone_fails_with_what_to_do() -> None:
     github.faults[""] = [httpx.ConnectError("refused")] * 99
     the_run, events = make_run(github, model)
     finished = await the_run.execute()
-    assert finished.outcome == "failed" and "Try again later" in (finished.error or "")
+    assert finished.outcome == "failed" and "Check the connection" in (finished.error or "")
     assert finished.requests == 4
 
 
@@ -367,3 +367,66 @@ async def test_a_renamed_repository_is_told_once() -> None:
     assert [e.text for e in of(events, Notice)] == ["octo/old is now called octo/demo."]
     assert "octo/old is now called octo/demo" in finished.report
     assert of(events, Snapshot)[0].repo == "octo/demo" and events[0].repo == "octo/old"
+
+
+async def test_what_was_shortened_may_be_read_again_and_is_no_circle() -> None:
+    names = [f"f{i}.txt" for i in range(6)]
+    files = {name: f"{i}" + "y" * 5900 for i, name in enumerate(names)}
+    turns = [[*call("read_file", {"path": name}, call_id=name), *end()] for name in names]
+    again = [[*call("read_file", {"path": name}, call_id=f"{name} again"), *end()] for name in names[:2]]
+    finished, events, model, _ = await run([*turns, *again, REPORT], files, window=11_000)
+    assert finished.outcome == "completed"
+    assert "tools" in model.bodies[-1]
+    last = of(events, ToolFinished)[-1]
+    assert last.result["content"].startswith("1yyy") and "repeated" not in last.result
+
+
+async def test_an_error_that_was_shortened_stays_an_error() -> None:
+    missing = [*call("read_file", {"path": "nope/" + "z" * 400}, call_id="m"), *end()]
+    big = [[*call("read_file", {"path": "big.txt", "offset": n}, call_id=f"b{n}"), *end()] for n in (0, 1, 2, 3, 4, 5)]
+    _, _, model, _ = await run([missing, *big, REPORT], window=9_000)
+    tools = [json.loads(m["content"]) for m in model.bodies[-1]["messages"] if m["role"] == "tool"]
+    assert tools[0] == {"ok": False, "shortened": tools[1]["shortened"]}
+
+
+@pytest.mark.parametrize("case", ["unknown tool", "unknown argument", "no JSON"])
+async def test_a_bad_call_again_and_again_is_a_circle_too(case: str) -> None:
+    chunks, _ = BAD_CALLS[case]
+    finished, _, model, _ = await run([[*chunks, *end()]] * 3 + [REPORT])
+    assert finished.outcome == "completed" and len(model.bodies) == 4
+
+
+async def test_a_lost_models_report_knows_the_listing_and_lies_about_nothing() -> None:
+    finished, *_ = await run(lambda body: READ if len(body["messages"]) == 2 else down(401))
+    assert "could not be listed" not in finished.report
+    assert "`src/`" in finished.report
+    assert "built-in survey wrote it" in finished.report
+
+
+async def test_how_much_of_a_file_was_read_is_said() -> None:
+    part = [*call("read_file", {"path": "big.txt"}, call_id="a"), *end()]
+    finished, *_ = await run([part, REPORT])
+    assert "(6,000 of 9,000 characters)" in finished.report
+    rest = [*call("read_file", {"path": "big.txt", "offset": 6000}, call_id="b"), *end()]
+    finished, *_ = await run([part, rest, REPORT])
+    assert "characters)" not in finished.report
+
+
+async def test_a_bound_on_tokens_bounds_every_answer() -> None:
+    _, _, model, _ = await run([READ, REPORT], max_tokens=2_000_000)
+    assert [body["max_tokens"] for body in model.bodies] == [32_768, 32_768]
+    _, _, model, _ = await run([READ, REPORT])
+    assert all("max_tokens" not in body for body in model.bodies)
+
+
+async def test_ids_made_here_never_meet_one_of_the_servers() -> None:
+    turn = [*call("list_directory", call_id="call_1_1"), *call("get_commits", index=1), *end()]
+    _, events, _, _ = await run([turn, REPORT])
+    finished = {e.call_id: e.tool for e in of(events, ToolFinished)}
+    assert len(finished) == 2 and set(finished.values()) == {"list_directory", "get_commits"}
+
+
+async def test_a_chinese_question_gets_its_partial_line_in_chinese_alone() -> None:
+    finished, *_ = await run([READ, REPORT], max_turns=1, question="这是什么？")
+    assert "唯一的一轮已用完" in finished.report and "used up" not in finished.report
+    assert "used up" in (finished.error or "")

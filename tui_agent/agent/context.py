@@ -57,6 +57,7 @@ class Conversation:
     overhead: int
     messages: list[JsonObject] = field(default_factory=list)
     _sizes: list[int] = field(default_factory=list)
+    _whole: dict[int, JsonObject] = field(default_factory=dict)
     _scale: float = 1.0
 
     @property
@@ -107,21 +108,30 @@ class Conversation:
         if counted.prompt > 0 and raw > 0:
             self._scale = min(2.0, max(0.25, counted.prompt / raw))
 
-    def fit(self, reserve: int) -> int:
+    def fit(self, reserve: int) -> list[str]:
         """Shorten the oldest observations until the history and `reserve` tokens fit into the window.
 
         Returns:
-            how many were shortened.
+            the ids of the calls whose answers were shortened.
         """
         room = self.window - reserve
-        shortened = 0
+        shortened: list[str] = []
         for i, message in enumerate(self.messages):
             if self.tokens <= room:
                 break
-            if message["role"] == "tool" and _SHORTENED not in message["content"]:
-                stub = encode({"ok": True, "shortened": _SHORTENED})
+            if message["role"] == "tool" and i not in self._whole:
+                stub = encode({"ok": _ok(message["content"]), "shortened": _SHORTENED})
                 if len(stub) < len(message["content"]):
+                    self._whole[i] = message
                     self.messages[i] = {**message, "content": stub}
                     self._sizes[i] = 4 + estimate(stub)
-                    shortened += 1
+                    shortened.append(message["tool_call_id"])
         return shortened
+
+    def whole(self) -> list[JsonObject]:
+        """The history with every observation as it was made."""
+        return [self._whole.get(i, message) for i, message in enumerate(self.messages)]
+
+
+def _ok(content: str) -> bool:
+    return bool(json.loads(content).get("ok"))

@@ -9,19 +9,31 @@ on where the index points, or where the last call stands.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tui_agent.agent.reasons import CONTENT_FILTER, CONTEXT_LIMIT, OUTPUT_LIMIT, Reason
 from tui_agent.agent.text_calls import find_calls
 from tui_agent.events import JsonObject
+from tui_agent.resilience.outcome import Trouble
 from tui_agent.tools.toolbox import ToolCall
 
 PieceKind = Literal["content", "reasoning"]
 Piece = Callable[[PieceKind, str], None]
 """Is handed each piece of text as it comes."""
 
+
 _OPEN, _CLOSE = "<think>", "</think>"
+# The closing tag on a line of its own, as chat templates leave it that open the tag themselves.
+_ONLY_CLOSED = re.compile(r"\A(?P<reasoning>[^`]*?)^[ \t]*</think>[ \t]*$\n*", re.MULTILINE)
+_CUT = {"length": OUTPUT_LIMIT, "model_length": CONTEXT_LIMIT, "content_filter": CONTENT_FILTER}
+_BROKEN_OFF = "insufficient_system_resource"
+"""DeepSeek's word for an answer that its own load has ended."""
+_DEEPEST = 20
+"""Levels of nesting in arguments; the tools' own are flat, and what is much deeper no JSON encoder takes."""
+_LARGEST_COUNT = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +55,7 @@ class ModelTurn:
         reasoning: what it said of its reasoning; "" for nothing.
         echo_reasoning: whether the server used the field `reasoning_content`, and so wants it back.
         calls: the tool calls, in order; ids as the server gave them ("" for none).
-        cut: whether the output limit ended it.
+        cut: what ended it before its end, or None.
         usage: tokens, where the server told.
     """
 
@@ -51,7 +63,7 @@ class ModelTurn:
     reasoning: str
     echo_reasoning: bool
     calls: list[ToolCall]
-    cut: bool
+    cut: Reason | None
     usage: TokenCount | None
 
 
@@ -67,7 +79,7 @@ class _Partial:
             return True
         try:
             return isinstance(json.loads("".join(self.text)), dict)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
 
 
@@ -80,6 +92,8 @@ class TurnAssembler:
     """
 
     def __init__(self, on_piece: Piece, tools: frozenset[str]) -> None:
+        self.size = 0
+        """Characters of text and arguments so far."""
         self._on_piece = on_piece
         self._tools = tools
         self._content: list[str] = []
@@ -99,10 +113,22 @@ class TurnAssembler:
         return self._finish is not None
 
     def feed(self, chunk: JsonObject) -> None:
-        """Take one chunk in; a whole message (of a server that does not stream) counts as one."""
+        """Take one chunk in; a whole message (of a server that does not stream) counts as one.
+
+        Raises:
+            Trouble: it is not of the form that any server documents, or the server gave up.
+        """
+        try:
+            self._feed(chunk)
+        except (TypeError, AttributeError, KeyError) as error:
+            raise Trouble("the stream holds a chunk of the wrong form") from error
+        if self._finish == _BROKEN_OFF:
+            raise Trouble("the model's server broke off for want of resources")
+
+    def _feed(self, chunk: JsonObject) -> None:
         usage = chunk.get("usage")
         if isinstance(usage, dict):
-            self._usage = _usage(usage) or self._usage
+            self._usage = _usage(usage)
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             return
@@ -121,10 +147,11 @@ class TurnAssembler:
             self._reason(reasoning)
         content = delta.get("content")
         if isinstance(content, list):
-            content = "".join(part.get("text") or "" for part in content if isinstance(part, dict))
+            content = "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
         if isinstance(content, str) and content:
             self._say(content)
-        for call in delta.get("tool_calls") or ():
+        calls = delta.get("tool_calls")
+        for call in calls if isinstance(calls, list) else [calls]:
             if isinstance(call, dict):
                 self._call(call)
         legacy = delta.get("function_call")
@@ -132,10 +159,12 @@ class TurnAssembler:
             self._call({"index": 0, "function": legacy})
 
     def _reason(self, text: str) -> None:
+        self.size += len(text)
         self._reasoning.append(text)
         self._on_piece("reasoning", text)
 
     def _say(self, text: str) -> None:
+        self.size += len(text)
         if self._thinking is False:
             self._content.append(text)
             self._on_piece("content", text)
@@ -165,34 +194,35 @@ class TurnAssembler:
     def _call(self, delta: JsonObject) -> None:
         function = delta.get("function")
         function = function if isinstance(function, dict) else {}
-        name = function.get("name") or ""
-        partial = self._whose(str(delta.get("id") or ""), delta.get("index"), str(name))
-        partial.name = partial.name or str(name)
+        name, index = _text(function.get("name")), delta.get("index")
+        partial = self._whose(_text(delta.get("id")), index if type(index) is int else None, name)
+        partial.name = partial.name or name
         arguments = function.get("arguments")
         if isinstance(arguments, dict):
             partial.whole = arguments
         elif isinstance(arguments, str):
+            self.size += len(arguments)
             partial.text.append(arguments)
 
-    def _whose(self, call_id: str, index: Any, name: str) -> _Partial:
+    def _whose(self, call_id: str, index: int | None, name: str) -> _Partial:
         if call_id:
             for partial in self._calls:
                 if partial.call_id == call_id:
                     return partial
             return self._begin(call_id, index)
-        partial_at = self._by_index.get(index) if isinstance(index, int) else None
+        partial_at = None if index is None else self._by_index.get(index)
         current = partial_at or (self._calls[-1] if self._calls else None)
         if current is None:
             return self._begin("", index)
-        unknown_index = isinstance(index, int) and partial_at is None
+        unknown_index = index is not None and partial_at is None
         if name and (unknown_index or (current.name and (name != current.name or current.is_whole()))):
             return self._begin("", index)
         return current
 
-    def _begin(self, call_id: str, index: Any) -> _Partial:
+    def _begin(self, call_id: str, index: int | None) -> _Partial:
         partial = _Partial(call_id)
         self._calls.append(partial)
-        if isinstance(index, int):
+        if index is not None:
             self._by_index[index] = partial
         return partial
 
@@ -206,10 +236,10 @@ class TurnAssembler:
                 self._content.append(held)
                 self._on_piece("content", held)
         content, reasoning = "".join(self._content), "".join(self._reasoning)
-        if _CLOSE in content and not reasoning:
-            # some chat templates open the tag themselves, so that only its end is streamed
-            reasoning, _, content = content.partition(_CLOSE)
-        cut = self._finish == "length"
+        only_closed = None if reasoning else _ONLY_CLOSED.match(content)
+        if only_closed:
+            reasoning, content = only_closed["reasoning"], content[only_closed.end() :]
+        cut = _CUT.get(self._finish or "")
         calls = [_finished(partial, cut) for partial in self._calls if partial.name or partial.text or partial.whole]
         if not calls and self._tools:
             content, calls = find_calls(content, self._tools)
@@ -224,36 +254,50 @@ def _tail_of(text: str, tag: str) -> int:
     return 0
 
 
-def _finished(partial: _Partial, cut: bool) -> ToolCall:
-    if partial.whole is not None:
-        return ToolCall(partial.call_id, partial.name, partial.whole)
-    text = "".join(partial.text).strip()
-    if text in ("", "null"):
-        return ToolCall(partial.call_id, partial.name, {})
-    try:
-        arguments = json.loads(text)
-        if isinstance(arguments, str):
-            arguments = json.loads(arguments)
-    except (ValueError, RecursionError) as error:
-        problem = "was cut off by the output limit" if cut else f"is no valid JSON ({_short(error)})"
-        return ToolCall(
-            partial.call_id, partial.name, None, f"The text of the arguments {problem}; send one JSON object."
-        )
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _finished(partial: _Partial, cut: Reason | None) -> ToolCall:
+    def problem(sentence: str) -> ToolCall:
+        return ToolCall(partial.call_id, partial.name, None, sentence)
+
+    arguments: Any = partial.whole
+    if arguments is None:
+        text = "".join(partial.text).strip()
+        if text in ("", "null"):
+            return ToolCall(partial.call_id, partial.name, {})
+        try:
+            arguments = json.loads(text)
+            if isinstance(arguments, str):
+                arguments = json.loads(arguments)
+        except (ValueError, RecursionError) as error:
+            what = "was cut off by the output limit" if cut else f"is no valid JSON ({_short(error)})"
+            return problem(f"The text of the arguments {what}; send one JSON object.")
     if not isinstance(arguments, dict):
-        return ToolCall(partial.call_id, partial.name, None, "The arguments must be one JSON object.")
+        return problem("The arguments must be one JSON object.")
+    if _deeper_than(arguments, _DEEPEST):
+        return problem("The arguments are nested too deep; send one flat JSON object.")
     return ToolCall(partial.call_id, partial.name, arguments)
 
 
+def _deeper_than(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels < 0 or any(_deeper_than(item, levels - 1) for item in inner)
+
+
 def _short(error: Exception) -> str:
-    return f"{error.msg} at character {error.pos}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.pos}"
+    return "nested too deep" if isinstance(error, RecursionError) else "a number in it is too long"
 
 
-def _usage(data: JsonObject) -> TokenCount | None:
-    def number(value: Any) -> int:
-        return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+def _usage(data: JsonObject) -> TokenCount:
+    def number(source: Any, name: str) -> int:
+        value = source.get(name) if isinstance(source, dict) else None
+        return value if type(value) is int and 0 < value <= _LARGEST_COUNT else 0
 
-    prompt, completion = number(data.get("prompt_tokens")), number(data.get("completion_tokens"))
-    prompt_details = data.get("prompt_tokens_details") or {}
-    completion_details = data.get("completion_tokens_details") or {}
-    cached = number(data.get("prompt_cache_hit_tokens")) or number(prompt_details.get("cached_tokens"))
-    return TokenCount(prompt, completion, min(cached, prompt), number(completion_details.get("reasoning_tokens")))
+    prompt = number(data, "prompt_tokens")
+    cached = number(data, "prompt_cache_hit_tokens") or number(data.get("prompt_tokens_details"), "cached_tokens")
+    reasoning = number(data.get("completion_tokens_details"), "reasoning_tokens")
+    return TokenCount(prompt, number(data, "completion_tokens"), min(cached, prompt), reasoning)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+import re
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +36,8 @@ from tui_agent.tools.toolbox import ToolCall
 _BROKEN = (httpx.HTTPError, httpx.StreamError, httpx2.HTTPError, httpx2.StreamError, anyio.EndOfStream, OSError)
 _LAST_BYTES = 1.0
 """Seconds that the end of the body may take after the model has said that it is done."""
+MAX_TURN = 16 * 1024 * 1024
+"""Characters of one answer, and bytes of one line of its stream."""
 _KINDS: tuple[PieceKind, ...] = ("reasoning", "content")
 _MEANINGS = {
     400: "The model's server did not accept the request",
@@ -45,6 +48,20 @@ _MEANINGS = {
     413: "The request is too large for the model's server",
     422: "The model's server did not accept a parameter of the request",
 }
+_PASSING = (408, 425)
+"""Refusals that pass by themselves."""
+_CODES = {
+    "invalid_request_error": 400,
+    "context_length_exceeded": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "insufficient_quota": 402,
+    "permission_error": 403,
+    "model_not_found": 404,
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+}
+"""What an error object inside a stream may be called, where it has no status (OpenAI's and its imitators' words)."""
 _OVERFLOW = (
     "context length",
     "context_length",
@@ -184,11 +201,13 @@ class LanguageModel:
                 ) as response,
             ):
                 if "application/json" in response.headers.get("content-type", ""):
-                    self._take(await response.read(), assembler)
+                    self._take(await _whole(response.iter_bytes()), assembler)
                     return assembler.finish()
                 lines = DataLines()
                 async for piece in response.iter_bytes():
                     data = lines.feed(piece)
+                    if max(lines.waiting, assembler.size) > MAX_TURN:
+                        raise _too_large()
                     done = done or self._take_all(data, assembler)
                     payload = payload or bool(data)
                     now = loop.time()
@@ -204,7 +223,8 @@ class LanguageModel:
             if done:
                 return assembler.finish()
             what = "sent nothing" if payload else "did not begin to answer"
-            raise Trouble(f"the model {what} for {loop.time() - started if not payload else stall:.0f} s") from error
+            seconds = stall if payload else loop.time() - started
+            raise Trouble(f"the model {what} for {seconds:{'.0f' if seconds >= 10 else '.2g'}} s") from error
         except openai.APIStatusError as error:
             raise self._status(error) from error
         except openai.APITimeoutError as error:
@@ -246,11 +266,12 @@ class LanguageModel:
         """An error object inside a stream that began with 200."""
         details = problem if isinstance(problem, dict) else {"message": str(problem)}
         message = self._say(str(details.get("message") or "no details"))
-        code = details.get("code", details.get("status"))
-        status = int(str(code)) if str(code).isdigit() else None
+        status = _inline_status(details)
         if status == 429:
             return RateLimited("secondary", None, message)
-        if status is not None and 400 <= status < 500 and status != 408:
+        if status is None and _is_overflow(message):
+            status = 400
+        if status is not None and 400 <= status < 500 and status not in _PASSING:
             return ModelRefused(self._meaning(status, message))
         return Trouble(f"the model's server reports an error: {message}", status)
 
@@ -260,12 +281,12 @@ class LanguageModel:
         message = self._say(str(details.get("message") or error.message))
         if status == 429 and "insufficient_quota" not in (details.get("code"), details.get("type")):
             return RateLimited("secondary", retry_after(headers.get("retry-after"), self._clock.time()), message)
-        if status >= 500 or status in (408, 425):
+        if status >= 500 or status in _PASSING:
             return Trouble(f"HTTP {status}: {message}", status)
         return ModelRefused(self._meaning(status, message))
 
     def _meaning(self, status: int, message: str) -> str:
-        if any(sign in message.lower() for sign in _OVERFLOW):
+        if _is_overflow(message):
             return (
                 f"The conversation is longer than the model's context window; set REPO_AGENT_CONTEXT_TOKENS to its "
                 f"size (HTTP {status}: {message})."
@@ -274,3 +295,32 @@ class LanguageModel:
 
     def _say(self, text: str) -> str:
         return one_line(self._redact(text), 300)
+
+
+async def _whole(pieces: AsyncIterator[bytes]) -> bytes:
+    """A body in one piece, within the bound."""
+    body = bytearray()
+    async for piece in pieces:
+        body += piece
+        if len(body) > MAX_TURN:
+            raise _too_large()
+    return bytes(body)
+
+
+def _too_large() -> Trouble:
+    return Trouble(f"the model's answer is larger than {MAX_TURN // 2**20} MB")
+
+
+def _inline_status(details: JsonObject) -> int | None:
+    """The status that an error object speaks of: as a number, or in the words of a code or a type."""
+    for name in ("code", "status", "type"):
+        value = details.get(name)
+        if isinstance(value, int | str) and re.fullmatch(r"[1-5][0-9]{2}", str(value), re.ASCII):
+            return int(value)
+        if isinstance(value, str) and value in _CODES:
+            return _CODES[value]
+    return None
+
+
+def _is_overflow(message: str) -> bool:
+    return any(sign in message.lower() for sign in _OVERFLOW)

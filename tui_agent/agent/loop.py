@@ -17,6 +17,7 @@ from tui_agent.agent.dialects import ModelTurn
 from tui_agent.agent.llm import LanguageModel
 from tui_agent.agent.prices import Price, cost
 from tui_agent.agent.prompts import NOTHING_SAID, REPORT_NOW
+from tui_agent.agent.reasons import TOKENS, Reason, turns_used_up
 from tui_agent.events import (
     Emit,
     JsonObject,
@@ -36,6 +37,8 @@ from tui_agent.tools.toolbox import Toolbox, ToolCall
 
 OUTPUT_RESERVE = 4096
 """Tokens that are kept free for an answer."""
+LARGEST_ANSWER = 32_768
+"""Tokens that any answer of a bounded run may take."""
 SHORTEST_REPORT = 256
 """Tokens below which a report is not worth asking for."""
 MAX_CIRCLES = 2
@@ -54,7 +57,7 @@ class Progress:
         observed: calls that brought something.
         spent: tokens, in and out together.
         streamed: content of the turn that is under way.
-        reason: why the report is partial; "" where it is whole.
+        reason: why the report is partial; None where it is whole.
     """
 
     turns: int = 0
@@ -62,7 +65,7 @@ class Progress:
     observed: int = 0
     spent: int = 0
     streamed: list[str] = field(default_factory=list)
-    reason: str = ""
+    reason: Reason | None = None
 
 
 class OutOfTokens(Exception):
@@ -105,24 +108,27 @@ class Loop:
         """
         circles = 0
         while self.progress.turns < self.max_turns:
-            if not self._affordable():
-                return await self._report_now("the bound on tokens was reached")
-            turn = await self._ask(tools=True)
+            # A turn with tools, and after it a report, have to fit into the bound.
+            room = self._room(prompts=2)
+            if room is not None and room < OUTPUT_RESERVE:
+                return await self._report_now(TOKENS)
+            turn = await self._ask(tools=True, max_tokens=room)
             if turn.calls:
                 repeated = await self._act(turn)
                 circles = circles + 1 if repeated else 0
                 if circles >= MAX_CIRCLES:
                     self._notice("The model repeats the same calls; it is asked for its report now.")
-                    return await self._report_now("")
+                    return await self._report_now(None)
             elif turn.content.strip():
                 return self._reported(turn)
             else:
                 circles += 1
                 if circles >= MAX_CIRCLES:
-                    self._notice("The model says nothing; it is asked for its report now.")
-                    return await self._report_now("")
+                    what = "reasons until its output limit cuts it off" if turn.cut else "says nothing"
+                    self._notice(f"The model {what}; it is asked for its report now.")
+                    return await self._report_now(None)
                 self.conversation.say("user", NOTHING_SAID)
-        return await self._report_now(f"all {self.max_turns} turns were used up")
+        return await self._report_now(turns_used_up(self.max_turns))
 
     async def _ask(self, *, tools: bool, max_tokens: int | None = None) -> ModelTurn:
         """One turn of the model: reason."""
@@ -181,20 +187,18 @@ class Loop:
     def _with_own_id(self, call: ToolCall, position: int) -> ToolCall:
         # Servers leave ids out or use the same ones in every turn; within a run they are unique.
         call_id = call.call_id
-        if not call_id or call_id in self._used_ids:
-            call_id = f"call_{self.progress.turns}_{position}"
+        while not call_id or call_id in self._used_ids:
+            call_id = f"call_{self.progress.turns}_{position}" if not call_id else f"{call_id}_again"
         self._used_ids.add(call_id)
         return ToolCall(call_id, call.tool, call.arguments, call.problem)
 
-    async def _report_now(self, reason: str) -> str:
+    async def _report_now(self, reason: Reason | None) -> str:
         """One more request, without tools, for a report from what is known."""
         self.progress.reason = reason
         self.conversation.say("user", REPORT_NOW)
-        room: int | None = None
-        if self.max_tokens is not None:
-            room = self.max_tokens - self.progress.spent - self.conversation.tokens
-            if room < SHORTEST_REPORT:
-                raise OutOfTokens
+        room = self._room(prompts=1)
+        if room is not None and room < SHORTEST_REPORT:
+            raise OutOfTokens
         turn = await self._ask(tools=False, max_tokens=room)
         if not turn.content.strip():
             self._notice("The model has written no report.")
@@ -202,23 +206,24 @@ class Loop:
 
     def _reported(self, turn: ModelTurn) -> str:
         if turn.cut:
-            self.progress.reason = "the model's output limit cut the report off"
+            self.progress.reason = turn.cut
         if turn.content.strip():
             self.conversation.add_turn(turn, [])
         return turn.content.strip()
 
-    def _affordable(self) -> bool:
-        """Whether a turn with tools, and after it a report, still fit into the bound."""
+    def _room(self, prompts: int) -> int | None:
+        """Tokens that an answer may take, when so many prompts of this size are still to be paid; None: any number."""
         if self.max_tokens is None:
-            return True
-        next_prompts = 2 * self.conversation.tokens
-        return self.progress.spent + next_prompts + OUTPUT_RESERVE <= self.max_tokens
+            return None
+        # No answer needs more than this, and a server refuses a bound above its own limit.
+        return min(LARGEST_ANSWER, self.max_tokens - self.progress.spent - prompts * self.conversation.tokens)
 
     def _fit(self) -> None:
         shortened = self.conversation.fit(min(OUTPUT_RESERVE, self.conversation.window // 4))
         if shortened:
+            self.toolbox.forget_told(shortened)
             self._notice(
-                f"The context window is full: {shortened} of the oldest observations were shortened in the history."
+                f"The context window is full: the {len(shortened)} oldest observations were shortened in the history."
             )
 
     def _count(self, turn: ModelTurn) -> None:

@@ -87,4 +87,6 @@ def is_chinese(lang: str | None, question: str | None) -> bool:
     """Whether the report is in Chinese: by what was set, else by the question's script."""
     if lang:
         return lang.lower().startswith("zh")
-    return bool(re.search("[\u4e00-\u9fff]", question or ""))
+    text = question or ""
+    # Kana make it Japanese, whatever characters stand beside them.
+    return bool(re.search("[\u4e00-\u9fff]", text)) and not re.search("[\u3040-\u30ff]", text)

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tui_agent.agent.context import Conversation
+from tui_agent.agent.dialects import ModelTurn
 from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.agent.loop import SCHEMA_TOKENS, Loop, OutOfTokens, Progress
 from tui_agent.agent.prices import Price
 from tui_agent.agent.prompts import PRESETS, SYSTEM, is_chinese, task
+from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost
 from tui_agent.events import (
     Emit,
     Event,
@@ -28,12 +30,13 @@ from tui_agent.events import (
 from tui_agent.github.client import GitHubClient
 from tui_agent.github.errors import GitHubError
 from tui_agent.github.snapshot import RepositorySnapshot, take_snapshot
-from tui_agent.report.appendix import Basis, appendix, partial_line
+from tui_agent.report.appendix import Basis, FileRead, appendix, partial_line
 from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import Clock
-from tui_agent.resilience.outcome import LimitTooFar, Trouble, Unavailable
-from tui_agent.tools.repository import Workspace
-from tui_agent.tools.toolbox import Toolbox
+from tui_agent.resilience.outcome import BreakerOpen, LimitTooFar, Trouble, Unavailable
+from tui_agent.tools.folders import list_directory
+from tui_agent.tools.toolbox import Toolbox, ToolCall
+from tui_agent.tools.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,13 +127,13 @@ class Run:
     _began: float = 0.0
     _snapshot: RepositorySnapshot | None = None
     _changes: int = 0
-    _read: dict[str, None] = field(default_factory=dict)
+    _read: dict[str, FileRead] = field(default_factory=dict)
     _loop: Loop | None = None
 
     def emit(self, event: Event) -> None:
         """Stamp an event as this run's and hand it on."""
         if isinstance(event, ToolFinished) and event.tool == "read_file" and event.outcome == "ok":
-            self._read.setdefault(str(event.result.get("path")))
+            self._note_read(event.result)
         self.sink(stamp(self._without_secrets(event), self.clock.monotonic() - self._began, self.run_id))
 
     def _without_secrets(self, event: Event) -> Event:
@@ -148,6 +151,13 @@ class Run:
             if clean is not value:
                 changes[name] = clean
         return replace(event, **changes) if changes else event
+
+    def _note_read(self, result: JsonObject) -> None:
+        """How much of a file has been read by now; the same window again adds nothing."""
+        if "repeated" not in result:
+            path, shown, total = str(result["path"]), len(result["content"]), int(result["characters"])
+            known = self._read.get(path, FileRead(path, 0, total))
+            self._read[path] = FileRead(path, min(total, known.characters + shown), total)
 
     async def execute(self) -> RunFinished:
         """The whole run. Its first event is `run_started`, its last `run_finished`, also when it is cancelled.
@@ -194,11 +204,11 @@ class Run:
         try:
             report = await loop.run()
         except OutOfTokens:
-            return self._survey_instead("the bound on tokens left no room for the model to write a report")
+            return await self._survey_instead(NO_TOKENS_LEFT)
         except (ModelRefused, Trouble, Unavailable) as error:
-            return self._survey_instead(self._lost(error))
+            return await self._survey_instead(model_lost(str(error)))
         if not report:
-            return self._survey_instead("the model has written no report")
+            return await self._survey_instead(progress.reason or NO_REPORT)
         return _End("partial" if progress.reason else "completed", self._with_appendix(report), self._sentence())
 
     async def _take_snapshot(self) -> str:
@@ -258,56 +268,72 @@ class Run:
             price=plan.price,
         )
 
-    def _survey_instead(self, why: str) -> _End:
+    async def _survey_instead(self, reason: Reason) -> _End:
         """The model is lost: a report from the observations, where there are any, by the survey's writer."""
-        assert self._loop is not None
-        why = why.rstrip(".")
-        if not self._loop.progress.observed:
-            return _End("failed", "", f"{why[:1].upper()}{why[1:]}, before anything had been observed.")
-        self._loop.progress.reason = why
-        report = self.write_survey(self._loop.conversation.messages)
-        line = partial_line(f"{why}; the built-in survey wrote it from what had been observed", chinese=self._chinese)
-        return _End("partial", f"{report.rstrip()}\n\n---\n\n- {line}", self._sentence())
+        loop = self._loop
+        assert loop is not None
+        if not loop.progress.observed:
+            return _End("failed", "", f"{reason.en[:1].upper()}{reason.en[1:]}, before anything had been observed.")
+        loop.progress.reason = reason
+        messages = [*loop.conversation.whole(), *await self._root_listing()]
+        report = await asyncio.to_thread(self.write_survey, messages)
+        added = appendix(self._basis("the built-in survey", by_survey(reason)), chinese=self._chinese)
+        return _End("partial", report.rstrip() + added, self._sentence())
+
+    async def _root_listing(self) -> list[JsonObject]:
+        """What the snapshot holds in memory, for the writer: no model asked for it, and it costs no request."""
+        plan, snapshot = self.plan, self._snapshot
+        assert snapshot is not None
+        arguments = {"owner": plan.owner, "repo": plan.name}
+        call = ToolCall("snapshot_root", "list_directory", arguments)
+        conversation = Conversation(plan.window, 0)
+        turn = ModelTurn("", "", False, [call], None, None)
+        conversation.add_turn(turn, [call])
+        work = Workspace(self.client, snapshot)
+        listing = await list_directory(work, Call("list_directory", self.emit), {})
+        conversation.add_answers([call], {call.call_id: listing})
+        return conversation.messages
 
     def _with_appendix(self, report: str) -> str:
-        plan, snapshot = self.plan, self._snapshot
-        assert snapshot is not None and self._loop is not None
+        assert self._loop is not None
         reason = self._loop.progress.reason
-        if plan.engine == "survey":
+        if self.plan.engine == "survey":
             # The survey's report says itself what it rests on.
             return f"{report}\n\n---\n\n- {partial_line(reason, chinese=self._chinese)}" if reason else report
-        basis = Basis(
+        return report + appendix(self._basis(self.model.options.name, reason), chinese=self._chinese)
+
+    def _basis(self, author: str, reason: Reason | None) -> Basis:
+        plan, snapshot = self.plan, self._snapshot
+        assert snapshot is not None
+        return Basis(
             repo=snapshot.full_name,
             asked=plan.asked,
             ref=snapshot.ref,
             commit=snapshot.commit,
             files=snapshot.files,
-            read=list(self._read),
+            read=list(self._read.values()),
             web=plan.web,
             uncommitted=self._changes,
-            author=self.model.options.name,
+            author=author,
             partial=reason,
         )
-        return report + appendix(basis, chinese=self._chinese)
 
     @property
     def _chinese(self) -> bool:
         return is_chinese(self.plan.lang, self.plan.question)
 
     def _sentence(self) -> str | None:
-        reason = self._loop.progress.reason if self._loop else ""
-        return f"The report is partial: {reason}." if reason else None
-
-    def _lost(self, error: Exception) -> str:
-        if isinstance(error, Trouble):
-            return f"the model was lost ({error.reason.rstrip('.')})"
-        return f"the model was lost ({str(error).rstrip('.')})"
+        reason = self._loop.progress.reason if self._loop else None
+        return f"The report is partial: {reason.en}." if reason else None
 
     def _gone(self, error: Trouble | Unavailable) -> str:
         where = "The repository" if self.plan.source == "local" else "GitHub"
         if isinstance(error, LimitTooFar):
-            return f"{error.reason} Set GITHUB_TOKEN for a higher limit, or try again then."
-        return f"{where} could not be read: {error.reason.rstrip('.')}. Try again later."
+            hint = "" if self.client.has_token else " Set GITHUB_TOKEN for 5,000 requests an hour, or try again then."
+            return error.reason + hint
+        if isinstance(error, BreakerOpen):
+            return f"{error.reason} Reset the breaker, or try again later."
+        return f"{where} could not be read: {error.reason.rstrip('.')}. Check the connection, then try again."
 
     def _notice(self, level: Literal["info", "warning", "error"], text: str) -> None:
         self.emit(Notice(level=level, text=text))

@@ -12,14 +12,21 @@ class DataLines:
     """
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []
+        self.waiting = 0
+        """Bytes of the line that has not ended yet."""
 
     def feed(self, piece: bytes) -> list[bytes]:
         """The data of the lines that this piece completes; comments (keep-alives) and other fields have none."""
-        if self._rest:
-            piece = self._rest + piece
-        *lines, self._rest = piece.split(b"\n")
-        return [data for line in lines if line.startswith(b"data:") and (data := line[5:].strip())]
+        first, *lines = piece.split(b"\n")
+        if first:
+            self._rest.append(first)
+            self.waiting += len(first)
+        if not lines:
+            return []
+        whole, last = [b"".join(self._rest), *lines[:-1]], lines[-1]
+        self._rest, self.waiting = [last] if last else [], len(last)
+        return [data for line in whole if line.startswith(b"data:") and (data := line[5:].strip())]
 
     def end(self) -> list[bytes]:
         """The data of a last line without an end."""

@@ -16,22 +16,30 @@ from typing import Any
 from tui_agent.events import JsonObject
 from tui_agent.tools.toolbox import ToolCall
 
-_HERMES = re.compile(r"<tool_call>\s*(\{.*?\})\s*(?:</tool_call>|\Z)", re.DOTALL)
+# No call reaches beyond the beginning of the next: so the search takes time in proportion to the text, whatever it holds.
+_HERMES = re.compile(r"<tool_call>\s*(\{(?:(?!<tool_call>).)*?\})\s*(?:</tool_call>|\Z)", re.DOTALL)
 _FUNCTION = re.compile(r"(?:<tool_call>\s*)?<function=([\w.-]+)>(.*?)(?:</function>|\Z)(?:\s*</tool_call>)?", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([\w.-]+)>\n?(.*?)\n?(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL)
 _DEEPSEEK = re.compile(
-    r"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?([\w.-]+)(?:<｜tool▁sep｜>)?\s*(?:```json)?\s*(\{.*?\})\s*(?:```)?\s*"
+    r"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?([\w.-]+)(?:<｜tool▁sep｜>)?\s*(?:```json)?\s*"
+    r"(\{(?:(?!<｜tool▁call▁begin｜>).)*?\})\s*(?:```)?\s*"
     r"(?:<｜tool▁call▁end｜>|\Z)",
     re.DOTALL,
 )
-_INVOKE = re.compile(r"<(?:｜DSML｜)?invoke name=\"([\w.-]+)\">(.*?)</(?:｜DSML｜)?invoke>", re.DOTALL)
+_INVOKE = re.compile(
+    r"<(?:｜DSML｜)?invoke name=\"([\w.-]+)\">((?:(?!<(?:｜DSML｜)?invoke name=).)*?)</(?:｜DSML｜)?invoke>", re.DOTALL
+)
 _INVOKE_PARAMETER = re.compile(
-    r"<(?:｜DSML｜)?parameter name=\"([\w.-]+)\"[^>]*>(.*?)</(?:｜DSML｜)?parameter>", re.DOTALL
+    r"<(?:｜DSML｜)?parameter name=\"([\w.-]+)\"[^<>]*>((?:(?!<(?:｜DSML｜)?parameter name=).)*?)</(?:｜DSML｜)?parameter>",
+    re.DOTALL,
 )
 _MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(\[.*\])", re.DOTALL)
 _FENCE = re.compile(r"\A\s*(?:```(?:json)?\s*)?(\{.*\}|\[.*\])\s*(?:```)?\s*\Z", re.DOTALL)
 _LEFTOVERS = re.compile(r"</?tool_call>|<｜/?tool▁calls?▁(?:begin|end)｜>|</?(?:｜DSML｜)?(?:function|tool)_calls>")
 _MAX_TEXT = 200_000
+# A text that begins with a heading is a report, and what stands in code is quoted, not called.
+_HEADING = re.compile(r"\s*#{1,6} ")
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 
 
 def find_calls(content: str, tools: frozenset[str]) -> tuple[str, list[ToolCall]]:
@@ -44,12 +52,15 @@ def find_calls(content: str, tools: frozenset[str]) -> tuple[str, list[ToolCall]
     Returns:
         the text unchanged and no calls, where there are none.
     """
-    if len(content) > _MAX_TEXT or not any(tool in content for tool in tools):
+    if len(content) > _MAX_TEXT or not any(tool in content for tool in tools) or _HEADING.match(content):
         return content, []
+    quoted = [match.span() for match in _CODE.finditer(content)] if not _FENCE.match(content) else []
     for pattern, read in _FORMS:
         calls: list[ToolCall] = []
         spans: list[tuple[int, int]] = []
         for match in pattern.finditer(content):
+            if any(start <= match.start() < end for start, end in quoted):
+                continue
             found = [call for call in read(match) if call.tool in tools]
             if found:
                 calls += found
@@ -71,7 +82,7 @@ def _json(text: str) -> Any:
 def _named(data: Any) -> list[ToolCall]:
     """Calls out of `{"name": …, "arguments": …}`, or a list of such objects."""
     if isinstance(data, list):
-        return [call for item in data for call in _named(item) if isinstance(item, dict)]
+        return [call for item in data if isinstance(item, dict) for call in _named(item)]
     if not isinstance(data, dict):
         return []
     if isinstance(data.get("function"), dict):

@@ -136,6 +136,11 @@ class GitHubClient:
         # a renamed repository's old path → its lasting one, so that each run is redirected once
         self._moved: dict[str, str] = {}
 
+    @property
+    def has_token(self) -> bool:
+        """Whether requests carry a token."""
+        return self._token is not None
+
     async def get(
         self,
         call: Call,

@@ -4,7 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import quote
+
+
+class Clause(Protocol):
+    """Why a report is partial, in both languages."""
+
+    @property
+    def en(self) -> str:
+        """In English."""
+
+    @property
+    def zh(self) -> str:
+        """In Chinese."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """How much of a file was read, in characters."""
+
+    path: str
+    characters: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -16,11 +38,11 @@ class Basis:
         asked: the name that was asked for.
         ref, commit: the snapshot.
         files: how many files it has.
-        read: paths that were read, in the order of reading.
+        read: what was read, in the order of reading.
         web: address of the repository for people, or None for a local one.
         uncommitted: changes of a local repository that were not looked at.
         author: who wrote it, such as the model's name.
-        partial: why it is partial, or "".
+        partial: why it is partial, or None.
     """
 
     repo: str
@@ -28,11 +50,11 @@ class Basis:
     ref: str
     commit: str | None
     files: int
-    read: Sequence[str]
+    read: Sequence[FileRead]
     web: str | None
     uncommitted: int
     author: str
-    partial: str
+    partial: Clause | None
 
 
 def appendix(basis: Basis, *, chinese: bool) -> str:
@@ -45,9 +67,9 @@ def appendix(basis: Basis, *, chinese: bool) -> str:
     return "\n\n---\n\n" + "\n".join(f"- {line}" for line in (_zh(basis) if chinese else _en(basis)))
 
 
-def partial_line(reason: str, *, chinese: bool) -> str:
+def partial_line(reason: Clause, *, chinese: bool) -> str:
     """The sentence that says that a report is partial, and why."""
-    return f"**本报告不完整：** {reason}。" if chinese else f"**This report is partial:** {reason}."
+    return f"**本报告不完整：** {reason.zh}。" if chinese else f"**This report is partial:** {reason.en}."
 
 
 def _en(basis: Basis) -> list[str]:
@@ -59,7 +81,7 @@ def _en(basis: Basis) -> list[str]:
     if basis.uncommitted:
         one = basis.uncommitted == 1
         lines.append(f"{basis.uncommitted} uncommitted change{' was' if one else 's were'} not read.")
-    read = ", ".join(_file(basis, path) for path in basis.read) or "none"
+    read = ", ".join(_file(basis, one) + _part(one, "{} of {} characters") for one in basis.read) or "none"
     lines.append(f"Files read ({len(basis.read)} of {basis.files}): {read}.")
     rest = basis.files - len(basis.read)
     if rest > 0:
@@ -76,7 +98,7 @@ def _zh(basis: Basis) -> list[str]:
         lines.append(f"{basis.asked} 现名 {basis.repo}。")
     if basis.uncommitted:
         lines.append(f"该文件夹中有 {basis.uncommitted} 处未提交的更改，未读取。")
-    read = "、".join(_file(basis, path) for path in basis.read) or "无"
+    read = "、".join(_file(basis, one) + _part(one, "{}/{} 字符") for one in basis.read) or "无"
     lines.append(f"已读文件（{len(basis.read)}/{basis.files}）：{read}。")
     rest = basis.files - len(basis.read)
     if rest > 0:
@@ -89,11 +111,16 @@ def _commit(basis: Basis) -> str:
     return f"[{short}]({basis.web}/commit/{basis.commit})" if basis.web else short
 
 
-def _file(basis: Basis, path: str) -> str:
-    code = _code(path)
+def _file(basis: Basis, read: FileRead) -> str:
+    code = _code(read.path)
     if basis.web is None or basis.commit is None:
         return code
-    return f"[{code}]({basis.web}/blob/{basis.commit}/{quote(path)})"
+    return f"[{code}]({basis.web}/blob/{basis.commit}/{quote(read.path)})"
+
+
+def _part(read: FileRead, words: str) -> str:
+    """How much of it, where it was not the whole."""
+    return "" if read.characters >= read.total else f" ({words.format(f'{read.characters:,}', f'{read.total:,}')})"
 
 
 def _code(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,6 +77,8 @@ class Toolbox:
         self._clock = clock
         self._memory: dict[str, Answer] = {}
         self._busy: dict[str, asyncio.Lock] = {}
+        self._keys: dict[str, str] = {}
+        self._faded: set[str] = set()
         snapshot = work.snapshot
         self._own = {f"{snapshot.owner}/{snapshot.name}".lower(), snapshot.full_name.lower()}
 
@@ -108,28 +110,53 @@ class Toolbox:
         return answer
 
     async def _answer(self, requested: ToolCall, call: Call) -> Answer:
-        if requested.tool not in TOOLS:
-            return _error(f"There is no tool {quoted(requested.tool)}; there are {', '.join(TOOL_NAMES)}.")
-        if requested.arguments is None:
-            return _error(requested.problem)
         try:
-            arguments = parse_arguments(requested.tool, requested.arguments)
-            self._allow(arguments)
+            arguments = self._checked(requested)
         except (ArgumentError, ToolError) as error:
-            return _error(str(error))
+            key = f"{requested.tool} as written {json.dumps(requested.arguments, sort_keys=True)} {requested.problem}"
+            if key in self._memory:
+                return self._again(key)
+            self._memory[key] = _error(str(error))
+            return self._memory[key]
         key = _key(requested.tool, arguments)
+        self._keys[requested.call_id] = key
         # The same call twice in one turn: the second waits for the first and finds its answer.
         async with self._busy.setdefault(key, asyncio.Lock()):
-            known = self._memory.get(key)
-            if known is not None:
-                note = "You have made this very call before in this run; this is the same answer again."
-                return Answer({**known.result, "repeated": note}, known.outcome, repeated=True)
+            if key in self._memory:
+                return self._again(key)
             answer = await self._carry_out(TOOLS[requested.tool], call, arguments)
             # Whatever a server says, a secret that it knows included, ends here.
             answer = replace(answer, result=self._work.client.redact.deep(answer.result))
             if answer.outcome != "fallback":
                 self._memory[key] = answer
             return answer
+
+    def forget_told(self, call_ids: Iterable[str]) -> None:
+        """The model no longer has the answers of these calls before it: asking again is no repetition."""
+        self._faded |= {self._keys[call_id] for call_id in call_ids if call_id in self._keys}
+
+    def _again(self, key: str) -> Answer:
+        """The answer of an earlier call, from memory."""
+        known = self._memory[key]
+        if key in self._faded:
+            self._faded.discard(key)
+            return known
+        note = "You have made this very call before in this run; this is the same answer again."
+        return Answer({**known.result, "repeated": note}, known.outcome, repeated=True)
+
+    def _checked(self, requested: ToolCall) -> JsonObject:
+        """The call's arguments, as the tool takes them.
+
+        Raises:
+            ArgumentError, ToolError: the call cannot be carried out; the text says why.
+        """
+        if requested.tool not in TOOLS:
+            raise ToolError(f"There is no tool {quoted(requested.tool)}; there are {', '.join(TOOL_NAMES)}.")
+        if requested.arguments is None:
+            raise ArgumentError(requested.problem)
+        arguments = parse_arguments(requested.tool, requested.arguments)
+        self._allow(arguments)
+        return arguments
 
     def _allow(self, arguments: JsonObject) -> None:
         asked = f"{arguments['owner']}/{arguments['repo']}"
