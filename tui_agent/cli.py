@@ -15,6 +15,7 @@ from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.safe_text import visible
 from tui_agent.settings import Settings, default_config_file
+from tui_agent.splash import Splash
 
 if TYPE_CHECKING:
     from tui_agent.cli_output import OutputFile
@@ -31,24 +32,29 @@ COMMANDS = frozenset({DEMO, CACHE})
 LATER = frozenset(COMMAND_HELP) - COMMANDS
 
 
-def main(argv: Sequence[str] | None = None, *, make_session: SessionFactory | None = None) -> int:
+def main(
+    argv: Sequence[str] | None = None, *, make_session: SessionFactory | None = None, splash: Splash | None = None
+) -> int:
     """Run the program; the exit code, never an exception.
 
     Args:
         argv: what was typed, the program's name left out; None for the process's own.
         make_session: builds the session, in tests another than the real one.
+        splash: the first picture, if one stands; it is gone before anything is said.
     """
     redact = Redactor([])
+    splash = splash or Splash()
     try:
-        options = _parse(sys.argv[1:] if argv is None else argv)
-        if options is None:
-            return 0
-        command = _command(options)
-        if command == CACHE:
-            return _cache(options.repo[1:])
-        settings = _settings(options)
-        redact = Redactor([settings.api_key, settings.github_token])
-        return _run(options, command, settings, redact, make_session or _session)
+        with splash:
+            options = _parse(sys.argv[1:] if argv is None else argv)
+            if options is None:
+                return 0
+            command = _command(options)
+            if command == CACHE:
+                return _cache(options.repo[1:])
+            settings = _settings(options)
+            redact = Redactor([settings.api_key, settings.github_token])
+            return _run(options, command, settings, redact, make_session or _session, splash)
     except UsageError as error:
         complain(str(error), redact)
         return 2
@@ -64,7 +70,12 @@ def main(argv: Sequence[str] | None = None, *, make_session: SessionFactory | No
 
 
 def _run(
-    options: Namespace, command: str | None, settings: Settings, redact: Redactor, make_session: SessionFactory
+    options: Namespace,
+    command: str | None,
+    settings: Settings,
+    redact: Redactor,
+    make_session: SessionFactory,
+    splash: Splash,
 ) -> int:
     """One front end for what was asked; the exit code."""
     request = _request(options, settings, command)
@@ -76,7 +87,8 @@ def _run(
     output = _output(options.output)
     session = make_session(settings, chaos=options.chaos, demo=command == DEMO)
     if mode == "dashboard":
-        return _on_terminal(session, request, settings, redact, output, mouse=not options.no_mouse)
+        return _on_terminal(session, request, settings, redact, output, splash, mouse=not options.no_mouse)
+    splash.end()
     return _headless(session, request, redact, output, as_json=mode == "json")
 
 
@@ -220,16 +232,20 @@ def _on_terminal(
     settings: Settings,
     redact: Redactor,
     output: OutputFile | None,
+    splash: Splash,
     *,
     mouse: bool,
 ) -> int:
     import asyncio
 
-    from tui_agent.cli_dashboard import run_dashboard, terminal
+    from tui_agent.cli_dashboard import load, run_dashboard, terminal
 
     with terminal() as is_there:
         if is_there:
-            code = asyncio.run(run_dashboard(session, request, settings, output, mouse=mouse))
+            # Before there is an event loop: until then a signal ends the process at once.
+            load()
+            code = asyncio.run(run_dashboard(session, request, settings, output, splash, mouse=mouse))
+            splash.end()
             if output is not None and output.trouble:
                 complain(output.trouble, redact)
             return code

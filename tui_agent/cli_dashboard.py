@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -16,11 +17,14 @@ from tui_agent.cli_signals import INTERRUPTED, Interrupts
 from tui_agent.events import Emit, RunFinished
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.settings import Settings
+from tui_agent.splash import Splash
 
 if TYPE_CHECKING:
     from tui_agent.tui.app import DashboardApp
     from tui_agent.tui.session_like import SessionLike
 
+SWITCH_INTERVAL = 0.001
+"""Seconds after which a thread that imports lets the event loop in."""
 # Out of the alternate screen, cursor on, mouse, paste and focus reports off, plain keys, plain colours.
 _RESET = b"\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[<u\x1b[0m"
 
@@ -62,9 +66,38 @@ class DashboardSession:
         refresh, self._refresh = request.refresh or self._refresh, False
         return replace(request, refresh=refresh, no_cache=request.no_cache or wanted.no_cache)
 
+    async def prepare(self) -> None:
+        """Import what a run needs, while the dashboard answers keys; the collector rests until that is done."""
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        try:
+            await self._session.prepare()
+        finally:
+            sys.setswitchinterval(interval)
+            _collect_again()
+
+
+def load() -> None:
+    """Import what the dashboard needs; the collector, which would walk through all of it meanwhile, rests."""
+    gc.disable()
+    importlib.import_module("tui_agent.tui.app")
+
+
+def _collect_again() -> None:
+    """Let the collector work again, on what comes from now on: what was imported stays anyway."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
 
 async def run_dashboard(
-    session: SessionLike, wanted: RunRequest, settings: Settings, output: OutputFile | None, *, mouse: bool
+    session: SessionLike,
+    wanted: RunRequest,
+    settings: Settings,
+    output: OutputFile | None,
+    splash: Splash,
+    *,
+    mouse: bool,
 ) -> int:
     """The dashboard until it is left; the exit code.
 
@@ -73,38 +106,41 @@ async def run_dashboard(
         wanted: what to run at once; its `repo` is "" where the dashboard is to ask.
         settings: for what the screen shows.
         output: the file that every report is written to as well.
+        splash: the first picture, if one stands; the dashboard takes the screen over from it.
         mouse: whether the dashboard takes the mouse from the terminal.
 
     Raises:
         UsageError: there is no theme of that name.
     """
     quiet_logs()
-    with Interrupts(lambda: app.call_later(app.action_quit), _restorer()) as interrupts:
-        app = _app(DashboardSession(session, wanted, output), wanted, settings)
+    restore = _restorer(splash)
+    app = _app(DashboardSession(session, wanted, output), wanted, settings, splash)
+    with Interrupts(lambda: app.call_later(app.action_quit), restore) as interrupts:
         code = await app.run_async(mouse=mouse)
     if app.return_code:
         return app.return_code
     return INTERRUPTED if interrupts.received else code or 0
 
 
-def _app(session: DashboardSession, wanted: RunRequest, settings: Settings) -> DashboardApp:
-    """The dashboard, imported only now; the collector would walk through half a million new objects meanwhile."""
-    gc.disable()
-    try:
-        from tui_agent.tui import themes
-        from tui_agent.tui.app import DashboardApp
+def _app(session: DashboardSession, wanted: RunRequest, settings: Settings, splash: Splash) -> DashboardApp:
+    """The dashboard, imported only now."""
+    from tui_agent.tui import themes
+    from tui_agent.tui.app import DashboardApp
 
-        app = DashboardApp(
-            session,
-            wanted if wanted.repo else None,
-            context_limit=settings.context_limit if settings.api_key and wanted.engine != "survey" else None,
-            threshold=settings.breaker_threshold,
-            api_url=settings.github_api_url,
-            theme=settings.theme,
-        )
-    finally:
-        gc.freeze()
-        gc.enable()
+    driver = None
+    if splash.attributes is not None:
+        from tui_agent.tui.driver import driver_after
+
+        driver = driver_after(splash.attributes, splash.hand_over)
+    app = DashboardApp(
+        session,
+        wanted if wanted.repo else None,
+        context_limit=settings.context_limit if settings.api_key and wanted.engine != "survey" else None,
+        threshold=settings.breaker_threshold,
+        api_url=settings.github_api_url,
+        theme=settings.theme,
+        driver_class=driver,
+    )
     known = {*app.available_themes, *themes.ALIASES, themes.DARK.name, themes.LIGHT.name}
     if settings.theme is not None and settings.theme not in known:
         raise UsageError(f"REPO_AGENT_THEME ({settings.origin('theme')}) must be one of {', '.join(sorted(known))}.")
@@ -140,14 +176,14 @@ def _put_back(saved: int, number: int) -> None:
     os.close(saved)
 
 
-def _restorer() -> Callable[[], None]:
-    """A function that puts the terminal back as it is now, for an end that Textual does not see."""
+def _restorer(splash: Splash) -> Callable[[], None]:
+    """A function that puts the terminal back as it was, for an end that Textual does not see."""
     try:
         import termios
     except ImportError:
         return lambda: None
     try:
-        before = termios.tcgetattr(0)
+        before = splash.attributes or termios.tcgetattr(0)
     except termios.error:
         return lambda: None
 

@@ -19,6 +19,7 @@ OTHER_VARIABLES = {
     "GIT_CEILING_DIRECTORIES": "folders above which no git repository is looked for",
     "GIT_CONFIG_GLOBAL": "git settings of the user, instead of ~/.gitconfig; only core.excludesFile is read there",
     "NO_COLOR": "set: the dashboard does without colours",
+    "TERM": "dumb or unset: no picture while the dashboard is being loaded",
 }
 
 # (name, what it does) of each reserved word; the ones that this version can do are in `cli.COMMANDS`.

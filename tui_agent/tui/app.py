@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
+from textual.driver import Driver
+from textual.events import Event, Key, Paste
 from textual.screen import Screen
 from textual.widgets import Input
 from textual.worker import Worker
@@ -48,6 +50,7 @@ class DashboardApp(App[int]):
         threshold: failures that open a breaker, until an event says so.
         api_url: the API that names in the input are asked of.
         theme: a theme's name, or "dark" or "light".
+        driver_class: who speaks with the terminal; None for the system's.
     """
 
     TITLE = "repo-agent-tui"
@@ -64,14 +67,16 @@ class DashboardApp(App[int]):
         threshold: int = DEFAULT_THRESHOLD,
         api_url: str = PUBLIC_API,
         theme: str | None = None,
+        driver_class: type[Driver] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=driver_class)
         self.state = DashboardState(threshold=threshold)
         self._session = session
         self._first_request = request
         self._clock = clock or SystemClock()
         self._api_url = api_url
         self._theme_wanted = theme
+        self._early: list[Event] | None = []
         self._origin = self._clock.monotonic()
         self.board = DashboardScreen(self._clock.time, context_limit, self._wake)
         self._refresher = Refresher(self.state, self.run_time, self._visible, self.set_timer)
@@ -99,6 +104,13 @@ class DashboardApp(App[int]):
         self._refresher.flush()
         self.call_after_refresh(self._begin)
 
+    async def on_event(self, event: Event) -> None:
+        """Keep what is typed before the panes stand until somebody has the focus."""
+        if self._early is not None and isinstance(event, Key | Paste):
+            self._early.append(event)
+        else:
+            await super().on_event(event)
+
     def _fatal_error(self) -> None:
         """One sentence in the place of Textual's traceback, which shows every local variable, keys among them."""
         if sys.flags.dev_mode:
@@ -115,7 +127,10 @@ class DashboardApp(App[int]):
             wanted = themes.DARK.name
         self.theme = wanted
 
-    def _begin(self) -> None:
+    async def _begin(self) -> None:
+        early, self._early = self._early or [], None
+        for event in early:
+            await self.on_event(event)
         self._runs.prepare()
         if self._first_request is not None:
             self._runs.start(self._first_request)

@@ -19,6 +19,8 @@ class AskInput(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "start"),
+        # Enter, typed before anything had taken the terminal out of its lines
+        Binding("ctrl+j", "submit", show=False),
         Binding("escape", "leave", "leave"),
         Binding("up", "recall(-1)", "earlier", show=False),
         Binding("down", "recall(1)", "later", show=False),
