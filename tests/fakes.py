@@ -40,7 +40,7 @@ class VirtualClock:
         epoch: what `time()` says in the beginning.
     """
 
-    GRACE = 0.02
+    GRACE = 0.25
     """Real seconds in which a socket may still bring something before time jumps."""
 
     def __init__(self, epoch: float = 1_700_000_000.0) -> None:

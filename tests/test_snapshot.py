@@ -352,15 +352,15 @@ def _large(files: int) -> list[Entry]:
 def test_a_hundred_thousand_entries_are_counted_in_well_under_a_second() -> None:
     entries = _large(100_000)
     client = Layers(VirtualClock()).client(Server())
-    began = time.perf_counter()
+    began = time.process_time()
     snapshot = RepositorySnapshot(
         client, "o", "n", full_name="o/n", ref="HEAD", commit="a" * 40, entries=entries, truncated=False
     )
     assert snapshot.counts("") == (100_000, 1000 * 4950)
     summary = snapshot.summary("")
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     assert summary is not None and summary.files == 100_000
-    again = time.perf_counter()
+    again = time.process_time()
     assert snapshot.summary("") is summary and snapshot.counts("top1") is not None
-    assert time.perf_counter() - again < 0.01
+    assert time.process_time() - again < 0.01
     assert took < 2.0, "generous: it takes a fifth of that"
