@@ -80,7 +80,7 @@ _names = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from([*TOOL_NAMES, "x"]), st.dictionaries(_names, _anything), st.booleans()), max_size=5
