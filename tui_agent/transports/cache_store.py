@@ -38,9 +38,9 @@ _NUMBERED = re.compile(r"replies-v1\.(\d{1,6})\.sqlite")
 _COMPANIONS = ("", "-wal", "-shm", "-journal")
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _FULL_AT = 0.95
-_EMPTIED_TO = 0.85
-"""Of the limit: so making room is rare, and the log beside the file stays within the limit, too."""
-_AT_A_TIME = 16
+_EMPTIED_TO = 0.94
+"""Of the limit. By so much at a time making room is rare, and takes no longer than 50 ms: deleting 50 MB at once took
+500, and left a log of that size beside the file. What is left above is room for the log."""
 
 
 class ForeignFile(Exception):
@@ -208,13 +208,17 @@ class Store:
             raise
 
     def _make_room(self, connection: sqlite3.Connection, size: int) -> None:
-        """Delete what was used longest ago where the limit is reached; costs nothing else, as SQLite counts pages."""
-        if _pages_size(connection) + size <= self._limit * _FULL_AT:
+        """Delete what was used longest ago where the limit is reached; else it costs nothing: SQLite counts pages."""
+        used = _pages_size(connection) + size
+        if used <= self._limit * _FULL_AT:
             return
-        while _pages_size(connection) + size > self._limit * _EMPTIED_TO:
-            oldest = f"SELECT key FROM replies ORDER BY used LIMIT {_AT_A_TIME}"
-            if connection.execute(f"DELETE FROM replies WHERE key IN ({oldest})").rowcount < 1:
-                return
+        too_much, oldest = used - self._limit * _EMPTIED_TO, []
+        for row, length in connection.execute("SELECT rowid, length(head) + length(body) FROM replies ORDER BY used"):
+            if too_much <= 0:
+                break
+            oldest.append((row,))
+            too_much -= length
+        connection.executemany("DELETE FROM replies WHERE rowid = ?", oldest)
 
     def _path(self, number: int) -> Path:
         return self.folder / _NAME.format(number)
@@ -268,6 +272,8 @@ def _connect(path: Path) -> sqlite3.Connection:
                 path.with_name(path.name + companion).chmod(0o600)
         if not _is_ours(connection):
             _initialise(connection)
+        # Nothing of ours is text; what a damaged file calls one need not be any.
+        connection.text_factory = bytes
         # Safe with a write-ahead log, and does not wait for the disk each time.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")
