@@ -224,3 +224,45 @@ async def test_the_demos_server_answers_as_github_describes_itself() -> None:
     blob = next(entry for entry in tree["tree"] if entry["path"] == "README.md")
     assert check("Blob", (await http.get(f"/git/blobs/{blob['sha']}")).json()).encoding == "base64"
     await http.aclose()
+
+
+async def test_variables_of_another_service_travel_to_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-secret")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-service")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/elsewhere")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: hunter2\nAuthorization: Bearer hunter3")
+    async with GitHubServer(FILES) as github, ModelServer(by_function=lambda body: [wire_say("# Done")]) as model:
+        settings = Settings(api_key="sk-123456", base_url=model.url, github_api_url=github.url)
+        finished, _ = await finish(Session(settings), RunRequest(repo="team/tool", no_cache=True))
+    assert finished.outcome == "completed"
+    [request] = model.requests
+    assert request.headers["authorization"] == "Bearer sk-123456"
+    assert not [name for name in request.headers if name.startswith(("openai", "x-"))]
+    assert "secret" not in repr(request.headers) and "hunter" not in repr(request.headers)
+
+
+async def test_the_survey_is_not_bounded_by_a_models_limits(tmp_path: Path) -> None:
+    path = make_repo(tmp_path / "tool", STEPS)
+    settings = Settings(max_tokens=2000, context_tokens=2000)
+    finished, heard = await finish(Session(settings), RunRequest(repo=str(path)))
+    assert finished.outcome == "completed"
+    assert not any("shortened" in notice.text for notice in heard.of(Notice))
+
+
+async def test_the_users_faults_are_met_in_the_demo_as_well() -> None:
+    session = Session(Settings(), clock=VirtualClock(), demo=True, chaos="get_commits:418x1")
+    heard = Recorder()
+    await session.run(RunRequest(repo=""), heard)
+    await session.aclose()
+    [commits] = [e for e in heard.of(ToolFinished) if e.tool == "get_commits"]
+    assert commits.outcome == "error" and "418" in commits.result["error"]
+    assert "open" in [e.state for e in heard.of(BreakerChanged)]
+
+
+async def test_a_folder_within_a_repository_is_told_to_be_a_part_of_it(tmp_path: Path) -> None:
+    path = make_repo(tmp_path / "tool", STEPS)
+    _, heard = await finish(Session(Settings()), RunRequest(repo=str(path / "src")))
+    assert any("lies within the repository" in notice.text for notice in heard.of(Notice))
+    _, heard = await finish(Session(Settings()), RunRequest(repo=str(path)))
+    assert not any("lies within" in notice.text for notice in heard.of(Notice))

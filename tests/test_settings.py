@@ -311,21 +311,21 @@ def test_the_models_old_name_works(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "tokens"),
+    ("model", "url", "tokens"),
     [
-        ("deepseek-flash", 1_000_000),
-        ("deepseek-v4-pro", 1_000_000),
-        ("deepseek/DeepSeek-V4-Pro", 1_000_000),
-        ("gpt-5", 128_000),
-        ("not-deepseek", 128_000),
-        ("deepseek-r1:7b", 128_000),
-        ("deepseek-r1-distill-qwen-32b", 128_000),
+        ("deepseek-flash", "https://api.deepseek.com", 1_000_000),
+        ("deepseek-v4-pro", "https://api.deepseek.com/v1", 1_000_000),
+        ("gpt-5", "https://api.deepseek.com", 128_000),
+        ("deepseek-flash", "http://localhost:11434/v1", 128_000),
+        ("deepseek/DeepSeek-V4-Pro", "https://openrouter.ai/api/v1", 128_000),
+        ("deepseek-r1:7b", "http://localhost:11434/v1", 128_000),
+        ("deepseek-flash", "https://api.deepseek.com.evil.test", 128_000),
     ],
 )
-def test_the_context_window_follows_the_model(model: str, tokens: int) -> None:
-    assert context_of(model) == tokens
-    assert Settings(model=model).context_limit == tokens
-    assert Settings(model=model, context_tokens=5000).context_limit == 5000
+def test_the_context_window_follows_the_model_and_its_host(model: str, url: str, tokens: int) -> None:
+    assert context_of(model, url) == tokens
+    assert Settings(model=model, base_url=url).context_limit == tokens
+    assert Settings(model=model, base_url=url, context_tokens=5000).context_limit == 5000
 
 
 # --- where a secret may go -------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
 
 from tui_agent.events import Emit, Event, Notice, RunFinished
 from tui_agent.redact import Redactor
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from tui_agent.transports.faults import FaultScript
     from tui_agent.transports.local_git import LocalTransport
 
-PUBLIC_API = "https://api.github.com"
 SURVEY_URL = "http://survey.invalid/v1"
 LOCAL_URL = "http://local.invalid"
 """Names that are asked of no network: a transport answers them."""
@@ -47,6 +45,8 @@ DEMO_SETTINGS: dict[str, Any] = {
     "max_rate_wait": 90.0,
 }
 """What the demo sets, so that its breaker opens and closes while one watches."""
+
+_ENDLESS = 10**9
 
 EngineName = Literal["llm", "survey"]
 
@@ -145,6 +145,7 @@ class Assembly:
         from tui_agent.transports.survey.writer import write_report
 
         address, request, settings = wanted.address, wanted.request, self.settings
+        by_llm = wanted.engine == "llm"
         local = await self._open(address.local_path) if address.local_path else None
         plan = Plan(
             owner=address.owner,
@@ -157,15 +158,17 @@ class Assembly:
             lang=request.lang or settings.lang,
             engine=wanted.engine,
             max_turns=settings.max_turns,
-            max_tokens=settings.max_tokens,
-            window=settings.context_limit,
-            price=price_of(settings.base_url, settings.model) if wanted.engine == "llm" else None,
+            # The survey spends no tokens and has no window.
+            max_tokens=settings.max_tokens if by_llm else None,
+            window=settings.context_limit if by_llm else _ENDLESS,
+            price=price_of(settings.base_url, settings.model) if by_llm else None,
             web=None if local else f"https://{address.host}/{address.full_name}",
             notices=(*self._notices(wanted, address), *_whole_repository(address, local)),
         )
         client = self._local(local, address.name) if local else await self._github(request)
         model = self._embedded("survey") if wanted.engine == "survey" else self._llm()
-        return Run(plan, client, model, self._clock, emit, write_report, local.uncommitted_changes if local else None)
+        uncommitted = _uncommitted(local) if local else None
+        return Run(plan, client, model, self._clock, emit, write_report, uncommitted)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -176,13 +179,17 @@ class Assembly:
 
     def _demo_run(self, wanted: Wanted, emit: Emit) -> Run:
         """The same parts on other transports: a busy server, the survey at a pace that a person can follow."""
+        from tui_agent.agent.guards import GUARDED
         from tui_agent.agent.run import Plan, Run
         from tui_agent.transports import demo
+        from tui_agent.transports.faults import FaultScript, FaultTransport
         from tui_agent.transports.survey.writer import write_report
 
-        self.script.clear()
-        self.script.add(demo.FAULTS)
-        client = self._client(self._wrapped(demo.server(self._clock), "snapshot"), "demo", LOCAL_URL, None)
+        # The demo's own faults, anew for each run; the user's lie around them.
+        script = FaultScript(frozenset(GUARDED))
+        script.add(demo.FAULTS)
+        server = FaultTransport(demo.server(self._clock), script, self._clock, "snapshot")
+        client = self._client(self._wrapped(server, "snapshot"), "demo", LOCAL_URL, None)
         owner, name = wanted.repo.split("/")
         plan = Plan(
             owner=owner,
@@ -209,19 +216,16 @@ class Assembly:
         run.sink = narrated
         return run
 
-    def _notices(self, wanted: Wanted, address: Address) -> tuple[Notice, ...]:
-        settings = self.settings
-        texts: list[str] = []
-        if wanted.source == "github" and settings.github_api_url != PUBLIC_API and address.named_host != address.host:
-            texts.append(f"{address.full_name} is asked of {address.host}, since GITHUB_API_URL is set.")
+    def _notices(self, wanted: Wanted, address: Address) -> list[Notice]:
+        from tui_agent.agent import notices
+
+        told = notices.asked_elsewhere(address, self.settings.github_api_url)
         if wanted.engine == "survey":
-            why = "The" if settings.api_key else "No API key is set: the"
-            texts.append(f"{why} built-in survey explores by rule and computes its report; no LLM takes part.")
-        elif settings.base_url not in self._told_hosts:
-            self._told_hosts.add(settings.base_url)
-            host = urlsplit(settings.base_url).hostname or settings.base_url
-            texts.append(f"The model at {host} receives what the agent reads, under your API key.")
-        return tuple(Notice(level="info", text=text) for text in texts)
+            told.append(notices.surveyed(has_key=bool(self.settings.api_key)))
+        elif self.settings.base_url not in self._told_hosts:
+            self._told_hosts.add(self.settings.base_url)
+            told.append(notices.receives(self.settings.base_url))
+        return told
 
     async def _open(self, path: Path) -> LocalTransport:
         from tui_agent.transports.local_git import LocalRepositoryError, LocalTransport
@@ -232,7 +236,8 @@ class Assembly:
             raise UsageError(str(error)) from error
 
     def _local(self, transport: LocalTransport, name: str) -> GitHubClient:
-        return self._client(self._wrapped(transport, "snapshot"), f"local:{name}", LOCAL_URL, None)
+        # No attempt is timed: hashing a large folder takes its time, and there is no server that could hang.
+        return self._client(self._wrapped(transport, "snapshot"), f"local:{name}", LOCAL_URL, None, timed=False)
 
     async def _github(self, request: RunRequest) -> GitHubClient:
         url, token, cached = self.settings.github_api_url, self.settings.github_token, not request.no_cache
@@ -243,7 +248,7 @@ class Assembly:
         return self._client(http, url, url, token, cached=cached, refresh=request.refresh)
 
     def _client(
-        self, http: httpx.AsyncClient, gate: str, api_url: str, token: str | None, **cache: bool
+        self, http: httpx.AsyncClient, gate: str, api_url: str, token: str | None, *, timed: bool = True, **cache: bool
     ) -> GitHubClient:
         from tui_agent.github.client import GitHubClient
 
@@ -255,7 +260,7 @@ class Assembly:
             breakers=self.guards.breakers,
             gate=self.guards.gate(gate),
             clock=self._clock,
-            timeout=self.settings.request_timeout,
+            timeout=self.settings.request_timeout if timed else None,
             redact=self._redact,
             **cache,
         )
@@ -279,16 +284,22 @@ class Assembly:
 
         # The SDK takes clients of httpx as well as of its own httpx2; its annotation names the latter alone.
         http_client: Any = http
-        client: openai.AsyncOpenAI = AsyncOpenAI(api_key=key, base_url=url, http_client=http_client)
+        own_key = {"Authorization": f"Bearer {key}"}
+        client: openai.AsyncOpenAI = AsyncOpenAI(
+            api_key=key, base_url=url, default_headers=own_key, http_client=http_client
+        )
         options = ModelOptions(name, self.settings.llm_timeout, self.settings.llm_queue_timeout)
         return LanguageModel(client, options, self.guards.model_pipeline(url), self._clock, self._redact)
 
     def _network(self, name: str, *, cached: bool = False) -> httpx.AsyncClient:
-        from tui_agent.transports.network import NetworkTransport
+        from tui_agent.transports.network import NetworkTransport, PlainTransport
 
         which = f"{name}, cached" if cached else name
         if which not in self._clients:
             transport: httpx.AsyncBaseTransport = NetworkTransport()
+            if name == "llm":
+                # the SDK would add the variables of another service (`OPENAI_*`) and its telemetry
+                transport = PlainTransport(transport)
             if cached:
                 from tui_agent.transports.cache import CacheTransport, cache_folder
 

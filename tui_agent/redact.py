@@ -15,11 +15,11 @@ class Redactor:
     """Takes known secrets out of texts.
 
     Args:
-        secrets: what must not be repeated; empty and very short ones are ignored.
+        secrets: what must not be repeated; words that no key could be (`ollama`, `not-needed`) are left alone.
     """
 
     def __init__(self, secrets: Iterable[str | None]) -> None:
-        forms = {form for secret in secrets if secret for form in _forms(secret) if len(form) >= 6}
+        forms = {form for secret in secrets if secret and _is_credential(secret) for form in _forms(secret)}
         self.forms = tuple(sorted(forms, key=len, reverse=True))
         # a pattern that never matches where there is nothing to hide
         self.pattern = re.compile("|".join(map(re.escape, self.forms)) if forms else r"(?!)")
@@ -81,6 +81,12 @@ class StreamRedactor:
                 if any(len(form) > len(tail) and form.startswith(tail) for form in self._redact.forms):
                     return at
         return len(text)
+
+
+def _is_credential(text: str) -> bool:
+    """Whether a text can be a key: servers that need none are given a word, which may stand anywhere by itself."""
+    text = text.strip()
+    return len(text) >= 16 or (len(text) >= 8 and any(char.isdigit() for char in text))
 
 
 def _forms(secret: str) -> set[str]:

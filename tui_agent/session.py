@@ -118,6 +118,8 @@ class Session:
 
 def _cancelled_early(wanted: Wanted, emit: Emit) -> None:
     """Cancelled while the parts were imported: the run's first and last event are told all the same."""
+    from tui_agent.agent.prompts import PRESETS
+
     run_id = uuid.uuid4().hex[:12]
     emit(
         RunStarted(
@@ -125,7 +127,7 @@ def _cancelled_early(wanted: Wanted, emit: Emit) -> None:
             repo=wanted.repo,
             source=wanted.source,
             ref=wanted.request.ref,
-            question=wanted.request.question or wanted.request.preset,
+            question=wanted.request.question or PRESETS[wanted.request.preset],
             engine=wanted.engine,
             model=wanted.model,
         )

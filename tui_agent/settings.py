@@ -20,6 +20,7 @@ __all__ = ["APP_NAME", "Documented", "Settings", "UsageError", "default_config_f
 
 APP_NAME = "repo-agent-tui"
 DEFAULT_MODEL = "deepseek-flash"
+DEFAULT_URL = "https://api.deepseek.com"
 MODEL_ALIASES = {"deepseek-v4-flash": DEFAULT_MODEL}
 DEEPSEEK_CONTEXT = 1_000_000
 OTHER_CONTEXT = 128_000
@@ -72,7 +73,7 @@ class Settings:
         "https://api.github.com", URL, "GITHUB_API_URL",
         "where GitHub is asked; also GitHub Enterprise Server's https://HOST/api/v3")
     base_url: str = _setting(
-        "https://api.deepseek.com", URL, "REPO_AGENT_BASE_URL",
+        DEFAULT_URL, URL, "REPO_AGENT_BASE_URL",
         "the LLM's endpoint, any OpenAI-compatible one, without /chat/completions", flag="--base-url")
     model: str = _setting(
         DEFAULT_MODEL, MODEL, "REPO_AGENT_MODEL",
@@ -182,8 +183,8 @@ class Settings:
 
     @property
     def context_limit(self) -> int:
-        """Tokens of the model's window: as set, else by the model's name."""
-        return self.context_tokens or context_of(self.model)
+        """Tokens of the model's window: as set, else by the model's name and host."""
+        return self.context_tokens or context_of(self.model, self.base_url)
 
     def _keep_secrets_at_home(self, found: Mapping[str, Found]) -> None:
         """Refuse to send a secret to an endpoint that a source of lower rank has set."""
@@ -241,13 +242,13 @@ def env_example() -> str:
     return "\n".join(lines) + "\n"
 
 
-def context_of(model: str) -> int:
-    """The context window of a model in tokens, by its name.
+def context_of(model: str, base_url: str = DEFAULT_URL) -> int:
+    """The context window of a model in tokens, by its name and where it is asked.
 
-    DeepSeek's service has 1,000,000; its models as others run them (a tag such as `:7b`, a distillation) do not.
+    DeepSeek's own service has 1,000,000; its models as others run them do not.
     """
-    name = model.rsplit("/", 1)[-1].lower()
-    own = name.startswith("deepseek") and ":" not in name and "distill" not in name
+    host = base_url.partition("://")[2].partition("/")[0].partition(":")[0].lower()
+    own = f".{host}".endswith(".deepseek.com") and model.lower().startswith("deepseek")
     return DEEPSEEK_CONTEXT if own else OTHER_CONTEXT
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from tui_agent.agent import notices
 from tui_agent.agent.guards import Guards
 from tui_agent.agent.llm import LanguageModel, ModelOptions
 from tui_agent.agent.prices import price_of
@@ -15,7 +16,7 @@ from tui_agent.github.client import GitHubClient
 from tui_agent.redact import Redactor
 from tui_agent.request import UsageError
 from tui_agent.resilience.clock import SystemClock
-from tui_agent.settings import Settings
+from tui_agent.settings import Settings, context_of
 from tui_agent.transports.survey.writer import write_report
 
 if TYPE_CHECKING:
@@ -60,9 +61,12 @@ async def run_agent(
 
     Raises:
         NoAddressError: (a ValueError) the query names no repository.
+        UsageError: (a ValueError) a variable of the environment or `max_turns` has a value that cannot be.
         RunError: no report could be made; its text says why in one sentence.
     """
     settings = Settings.from_environment(os.environ) if settings is None else settings
+    if max_turns < 1:
+        raise UsageError("max_turns has to be at least 1.")
     api_url = settings.github_api_url
     address = find_address(query, api_url=api_url, local=False)
     if address is None:
@@ -94,9 +98,10 @@ async def run_agent(
         lang=settings.lang,
         max_turns=settings.max_turns if max_turns == DEFAULT_TURNS else max_turns,
         max_tokens=settings.max_tokens,
-        window=settings.context_limit,
+        window=settings.context_tokens or context_of(name, endpoint),
         price=price_of(endpoint, name),
         web=f"https://{web_host(api_url)}/{address.full_name}",
+        notices=(*notices.asked_elsewhere(address, api_url), notices.receives(endpoint)),
     )
     run = Run(plan, client, language_model, clock, on_event or _ignore, write_report)
     finished = await run.execute()

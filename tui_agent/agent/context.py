@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 from tui_agent.agent.dialects import ModelTurn, TokenCount
 from tui_agent.events import JsonObject
-from tui_agent.tools.toolbox import ToolCall
+from tui_agent.tools.toolbox import CANCELLED, ToolCall
 
 _SHORTENED = "This observation was shortened to fit the context window; call the tool again if you need it."
-_UNANSWERED = {"ok": False, "error": "This call was cancelled before it was answered."}
 
 
 def encode(result: JsonObject) -> str:
@@ -99,7 +98,7 @@ class Conversation:
     def add_answers(self, calls: list[ToolCall], results: dict[str, JsonObject]) -> None:
         """Answer every call of the last turn, in the order of the calls; one without a result was cancelled."""
         for call in calls:
-            result = results.get(call.call_id, _UNANSWERED)
+            result = results.get(call.call_id, CANCELLED)
             self.add({"role": "tool", "tool_call_id": call.call_id, "content": encode(result)})
 
     def learn(self, counted: TokenCount) -> None:

@@ -33,6 +33,8 @@ _BROKEN_OFF = "insufficient_system_resource"
 """DeepSeek's word for an answer that its own load has ended."""
 _DEEPEST = 20
 """Levels of nesting in arguments; the tools' own are flat, and what is much deeper no JSON encoder takes."""
+_LONGEST = 20_000
+"""Characters of a call's arguments: they stay in the history, where nothing but observations is ever shortened."""
 _LARGEST_COUNT = 10**12
 
 
@@ -173,7 +175,8 @@ class TurnAssembler:
         if self._thinking is None:
             start = text.lstrip()
             if _OPEN.startswith(start[: len(_OPEN)]) and len(start) < len(_OPEN):
-                self._held = text
+                # without the blanks before it: a model that writes nothing else may do so for long
+                self._held = start
                 return
             self._thinking = start.startswith(_OPEN)
             text = start[len(_OPEN) :] if self._thinking else text
@@ -265,6 +268,8 @@ def _finished(partial: _Partial, cut: Reason | None) -> ToolCall:
     arguments: Any = partial.whole
     if arguments is None:
         text = "".join(partial.text).strip()
+        if len(text) > _LONGEST:
+            return problem(f"The arguments are longer than {_LONGEST:,} characters; send a short JSON object.")
         if text in ("", "null"):
             return ToolCall(partial.call_id, partial.name, {})
         try:

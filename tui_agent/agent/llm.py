@@ -220,7 +220,7 @@ class LanguageModel:
                         deadline.reschedule(min(now + stall, started + queue))
                 done = self._take_all(lines.end(), assembler) or done
         except TimeoutError as error:
-            if done:
+            if done or assembler.finished:
                 return assembler.finish()
             what = "sent nothing" if payload else "did not begin to answer"
             seconds = stall if payload else loop.time() - started
@@ -235,7 +235,7 @@ class LanguageModel:
                 f"no connection to the model's server: {self._say(str(cause) or type(cause).__name__)}"
             ) from error
         except _BROKEN as error:
-            if done:
+            if done or assembler.finished:
                 return assembler.finish()
             raise Trouble(f"the stream broke: {self._say(str(error) or type(error).__name__)}") from error
         if not (done or assembler.finished):

@@ -284,6 +284,9 @@ class Run:
         """What the snapshot holds in memory, for the writer: no model asked for it, and it costs no request."""
         plan, snapshot = self.plan, self._snapshot
         assert snapshot is not None
+        if snapshot.truncated:
+            # it would have to be asked for
+            return []
         arguments = {"owner": plan.owner, "repo": plan.name}
         call = ToolCall("snapshot_root", "list_directory", arguments)
         conversation = Conversation(plan.window, 0)

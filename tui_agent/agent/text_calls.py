@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from typing import Any
 
 from tui_agent.events import JsonObject
 from tui_agent.tools.toolbox import ToolCall
 
-# No call reaches beyond the beginning of the next: so the search takes time in proportion to the text, whatever it holds.
+# No call reaches beyond the beginning of the next: so the search takes time in proportion to the text, whatever that is.
 _HERMES = re.compile(r"<tool_call>\s*(\{(?:(?!<tool_call>).)*?\})\s*(?:</tool_call>|\Z)", re.DOTALL)
 _FUNCTION = re.compile(r"(?:<tool_call>\s*)?<function=([\w.-]+)>(.*?)(?:</function>|\Z)(?:\s*</tool_call>)?", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([\w.-]+)>\n?(.*?)\n?(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL)
 _DEEPSEEK = re.compile(
-    r"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?([\w.-]+)(?:<｜tool▁sep｜>)?\s*(?:```json)?\s*"
-    r"(\{(?:(?!<｜tool▁call▁begin｜>).)*?\})\s*(?:```)?\s*"
+    r"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?([\w.-]+)(?:<｜tool▁sep｜>)?\s*(?:```json\s*)?"
+    r"(\{(?:(?!<｜tool▁call▁begin｜>).)*?\})\s*(?:```\s*)?"
     r"(?:<｜tool▁call▁end｜>|\Z)",
     re.DOTALL,
 )
@@ -30,11 +31,12 @@ _INVOKE = re.compile(
     r"<(?:｜DSML｜)?invoke name=\"([\w.-]+)\">((?:(?!<(?:｜DSML｜)?invoke name=).)*?)</(?:｜DSML｜)?invoke>", re.DOTALL
 )
 _INVOKE_PARAMETER = re.compile(
-    r"<(?:｜DSML｜)?parameter name=\"([\w.-]+)\"[^<>]*>((?:(?!<(?:｜DSML｜)?parameter name=).)*?)</(?:｜DSML｜)?parameter>",
+    r"<(?:｜DSML｜)?parameter name=\"([\w.-]+)\"[^<>]*>"
+    r"((?:(?!<(?:｜DSML｜)?parameter name=).)*?)</(?:｜DSML｜)?parameter>",
     re.DOTALL,
 )
 _MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(\[.*\])", re.DOTALL)
-_FENCE = re.compile(r"\A\s*(?:```(?:json)?\s*)?(\{.*\}|\[.*\])\s*(?:```)?\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"\A\s*(?:```(?:json)?\s*)?(\{.*\}|\[.*\])\s*(?:```\s*)?\Z", re.DOTALL)
 _LEFTOVERS = re.compile(r"</?tool_call>|<｜/?tool▁calls?▁(?:begin|end)｜>|</?(?:｜DSML｜)?(?:function|tool)_calls>")
 _MAX_TEXT = 200_000
 # A text that begins with a heading is a report, and what stands in code is quoted, not called.
@@ -54,12 +56,12 @@ def find_calls(content: str, tools: frozenset[str]) -> tuple[str, list[ToolCall]
     """
     if len(content) > _MAX_TEXT or not any(tool in content for tool in tools) or _HEADING.match(content):
         return content, []
-    quoted = [match.span() for match in _CODE.finditer(content)] if not _FENCE.match(content) else []
+    quoted = _Spans(content) if not _FENCE.match(content) else None
     for pattern, read in _FORMS:
         calls: list[ToolCall] = []
         spans: list[tuple[int, int]] = []
         for match in pattern.finditer(content):
-            if any(start <= match.start() < end for start, end in quoted):
+            if quoted is not None and match.start() in quoted:
                 continue
             found = [call for call in read(match) if call.tool in tools]
             if found:
@@ -70,6 +72,19 @@ def find_calls(content: str, tools: frozenset[str]) -> tuple[str, list[ToolCall]
                 content = content[:start] + content[end:]
             return _LEFTOVERS.sub("", content).strip(), calls
     return content, []
+
+
+class _Spans:
+    """Where code stands in a text."""
+
+    def __init__(self, content: str) -> None:
+        spans = [match.span() for match in _CODE.finditer(content)]
+        self._starts = [start for start, _ in spans]
+        self._ends = [end for _, end in spans]
+
+    def __contains__(self, position: int) -> bool:
+        before = bisect_right(self._starts, position) - 1
+        return before >= 0 and position < self._ends[before]
 
 
 def _json(text: str) -> Any:

@@ -100,7 +100,7 @@ class GitHubClient:
         token: sent to that host only; None for none.
         retry, breakers, gate: the layers, which may outlive the run.
         clock: tells the epoch for limits.
-        timeout: seconds for one attempt.
+        timeout: seconds for one attempt; None where nothing can hang.
         redact: takes secrets out of what the server says.
         cached: whether `http` has a cache in it that understands `tui_agent.github.kept`.
         refresh: what is kept has to be revalidated before it is used.
@@ -116,7 +116,7 @@ class GitHubClient:
         breakers: Breakers,
         gate: RateLimitGate,
         clock: Clock,
-        timeout: float,
+        timeout: float | None,
         redact: Redactor,
         cached: bool = False,
         refresh: bool = False,

@@ -53,3 +53,41 @@ def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
     except OSError as error:
         name = "SSL_CERT_FILE" if file else "SSL_CERT_DIR" if folder else "The certificates of this machine"
         raise UsageError(f"{name} cannot be read: {error.strerror or type(error).__name__}.") from error
+
+
+_PLAIN = frozenset(
+    (
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+    )
+)
+
+
+class PlainTransport(httpx.AsyncBaseTransport):
+    """Another transport that is told what a request needs, and no header more.
+
+    Args:
+        inner: what answers.
+    """
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The inner answer to the plain request."""
+        headers = [(name, value) for name, value in request.headers.raw if name.lower().decode("ascii") in _PLAIN]
+        plain = httpx.Request(
+            request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
+        )
+        return await self._inner.handle_async_request(plain)
+
+    async def aclose(self) -> None:
+        """Close the inner transport."""
+        await self._inner.aclose()

@@ -1,0 +1,31 @@
+"""What a run tells at its beginning: who is asked, and who receives what is read."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from tui_agent.events import Notice
+from tui_agent.github.address import PUBLIC_API, Address
+
+
+def asked_elsewhere(address: Address, api_url: str) -> list[Notice]:
+    """Where `GITHUB_API_URL` sends a name that does not itself name that host."""
+    if address.local_path is not None or api_url == PUBLIC_API or address.named_host == address.host:
+        return []
+    return [_info(f"{address.full_name} is asked of {address.host}, since GITHUB_API_URL is set.")]
+
+
+def receives(base_url: str) -> Notice:
+    """Which host receives the code, under the user's key."""
+    host = urlsplit(base_url).hostname or base_url
+    return _info(f"The model at {host} receives what the agent reads, under your API key.")
+
+
+def surveyed(*, has_key: bool) -> Notice:
+    """That no LLM takes part, and why."""
+    why = "The" if has_key else "No API key is set: the"
+    return _info(f"{why} built-in survey explores by rule and computes its report; no LLM takes part.")
+
+
+def _info(text: str) -> Notice:
+    return Notice(level="info", text=text)
