@@ -226,10 +226,10 @@ def test_patterns_mean_what_models_mean_by_them(pattern: str, yes: list[str], no
 )
 def test_no_pattern_takes_long(pattern: str) -> None:
     matches = compile_glob(pattern)
-    began = time.perf_counter()
+    began = time.process_time()
     for path in ("a" * 2000, "a/" * 500 + "a", "aaaa/" * 400):
         matches(path)
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
