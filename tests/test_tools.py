@@ -12,7 +12,7 @@ from tests.fakes import Content, quota_headers, refused, settle
 from tests.tool_bench import Bench
 from tui_agent.events import AttemptFailed, BreakerChanged, ToolFinished, ToolStarted
 from tui_agent.tools.schemas import SCHEMAS, TOOL_NAMES, ArgumentError, parse_arguments
-from tui_agent.tools.toolbox import TOOLS, ToolCall
+from tui_agent.tools.toolbox import CANCELLED, TOOLS, ToolCall
 
 FILES: dict[str, Content] = {"README.md": "# Demo\n", "src/app.py": "print('hi')\n", "src/util.py": "x = 1\n"}
 MINE = {"owner": "octo", "repo": "demo"}
@@ -319,7 +319,7 @@ async def test_a_fault_of_a_tool_is_an_answer_and_ends_nothing(monkeypatch: pyte
     assert "failed by a fault of its own (ZeroDivisionError)" in await Bench(FILES).error("get_commits")
 
 
-async def test_a_cancelled_call_leaves_the_next_one_free() -> None:
+async def test_a_cancelled_call_is_told_as_one_and_leaves_the_next_one_free() -> None:
     bench = Bench(FILES)
     await bench.open()
 
@@ -333,7 +333,9 @@ async def test_a_cancelled_call_leaves_the_next_one_free() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert bench.heard.of(ToolFinished) == [] and bench.github.open == 0
+    [cancelled] = bench.heard.of(ToolFinished)
+    assert (cancelled.outcome, cancelled.result, cancelled.attempts) == ("error", CANCELLED, 1)
+    assert bench.github.open == 0
     assert (await bench.answer("read_file", path="README.md")).outcome == "ok"
 
 

@@ -357,5 +357,5 @@ def wait_until(condition: Callable[[], object], *, seconds: float = 5.0, what: s
 async def until(condition: Callable[[], object], *, seconds: float = 5.0, what: str = "the condition") -> None:
     """The same, for tests that share their loop with a server."""
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - what is waited for may happen in another process
+        while not condition():
             await asyncio.sleep(0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -138,6 +139,8 @@ class ModelServer(HttpServer):
                 for one in calls:
                     if not isinstance(one["function"]["arguments"], str):
                         return "Arguments of a call have to be a text."
+                    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", one["function"]["name"]):
+                        return f"Invalid name of a function: {one['function']['name']!r}"
                 wrong = self._wrong_reasoning(message, waiting)
                 if wrong is not None:
                     return wrong

@@ -7,6 +7,7 @@ overrun are tool results shortened, oldest first.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 
 from tui_agent.agent.dialects import ModelTurn, TokenCount
@@ -27,6 +28,11 @@ def well_formed(text: str) -> str:
     if _encodable(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _name(tool: str) -> str:
+    """A tool's name as servers take it in a history (OpenAI's pattern), however the model wrote it."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", tool)[:64] or "unnamed"
 
 
 def _encodable(text: str) -> bool:
@@ -89,7 +95,7 @@ class Conversation:
                 {
                     "id": call.call_id,
                     "type": "function",
-                    "function": {"name": call.tool or "unnamed", "arguments": encode(call.arguments or {})},
+                    "function": {"name": _name(call.tool), "arguments": encode(call.arguments or {})},
                 }
                 for call in calls
             ]

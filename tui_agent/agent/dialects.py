@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tui_agent.agent.reasons import CONTENT_FILTER, CONTEXT_LIMIT, OUTPUT_LIMIT, Reason
@@ -246,6 +246,7 @@ class TurnAssembler:
         calls = [_finished(partial, cut) for partial in self._calls if partial.name or partial.text or partial.whole]
         if not calls and self._tools:
             content, calls = find_calls(content, self._tools)
+        calls = [_bounded(call) for call in calls]
         return ModelTurn(content.strip("\n"), reasoning, self._echo_reasoning, calls, cut, self._usage)
 
 
@@ -268,8 +269,6 @@ def _finished(partial: _Partial, cut: Reason | None) -> ToolCall:
     arguments: Any = partial.whole
     if arguments is None:
         text = "".join(partial.text).strip()
-        if len(text) > _LONGEST:
-            return problem(f"The arguments are longer than {_LONGEST:,} characters; send a short JSON object.")
         if text in ("", "null"):
             return ToolCall(partial.call_id, partial.name, {})
         try:
@@ -281,9 +280,19 @@ def _finished(partial: _Partial, cut: Reason | None) -> ToolCall:
             return problem(f"The text of the arguments {what}; send one JSON object.")
     if not isinstance(arguments, dict):
         return problem("The arguments must be one JSON object.")
-    if _deeper_than(arguments, _DEEPEST):
-        return problem("The arguments are nested too deep; send one flat JSON object.")
     return ToolCall(partial.call_id, partial.name, arguments)
+
+
+def _bounded(call: ToolCall) -> ToolCall:
+    """The call, without arguments that no tool could take."""
+    if call.arguments is None:
+        return call
+    if _deeper_than(call.arguments, _DEEPEST):
+        return replace(call, arguments=None, problem="The arguments are nested too deep; send one flat JSON object.")
+    if len(json.dumps(call.arguments)) > _LONGEST:
+        too_long = f"The arguments are longer than {_LONGEST:,} characters; send a short JSON object."
+        return replace(call, arguments=None, problem=too_long)
+    return call
 
 
 def _deeper_than(value: Any, levels: int) -> bool:

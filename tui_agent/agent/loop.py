@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import dataclass, field
 
 from tui_agent.agent.context import Conversation, estimate
@@ -44,6 +45,8 @@ SHORTEST_REPORT = 256
 MAX_CIRCLES = 2
 """Turns in a row that only repeat earlier calls, or say nothing, before the report is asked for."""
 
+_ID = re.compile(r"[!-~]{1,64}")
+"""What an id looks like; anything else is none."""
 SCHEMA_TOKENS = estimate(json.dumps(SCHEMAS))
 
 
@@ -186,7 +189,7 @@ class Loop:
 
     def _with_own_id(self, call: ToolCall, position: int) -> ToolCall:
         # Servers leave ids out or use the same ones in every turn; within a run they are unique.
-        call_id = call.call_id
+        call_id = call.call_id if _ID.fullmatch(call.call_id) else ""
         while not call_id or call_id in self._used_ids:
             call_id = f"call_{self.progress.turns}_{position}" if not call_id else f"{call_id}_again"
         self._used_ids.add(call_id)

@@ -17,7 +17,7 @@ from typing import Any
 from tui_agent.events import JsonObject
 from tui_agent.tools.toolbox import ToolCall
 
-# No call reaches beyond the beginning of the next: so the search takes time in proportion to the text, whatever that is.
+# No call reaches beyond the beginning of the next: the search takes time in proportion to the text, whatever that is.
 _HERMES = re.compile(r"<tool_call>\s*(\{(?:(?!<tool_call>).)*?\})\s*(?:</tool_call>|\Z)", re.DOTALL)
 _FUNCTION = re.compile(r"(?:<tool_call>\s*)?<function=([\w.-]+)>(.*?)(?:</function>|\Z)(?:\s*</tool_call>)?", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([\w.-]+)>\n?(.*?)\n?(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL)

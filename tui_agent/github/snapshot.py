@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tui_agent.github.client import SHA, GitHubClient, Reply, as_list, route
@@ -11,6 +12,7 @@ from tui_agent.resilience.call import Call
 
 __all__ = ["RepositorySnapshot", "describe", "take_snapshot"]
 _NOT_THERE = (404, 422)
+_NAME = re.compile(r"[\w.-]{1,100}/[\w.-]{1,100}")
 
 
 async def take_snapshot(
@@ -57,7 +59,7 @@ async def take_snapshot(
         client,
         owner,
         name,
-        full_name=client.redact(str((about or {}).get("full_name") or f"{owner}/{name}")),
+        full_name=client.redact(_full_name((about or {}).get("full_name"), f"{owner}/{name}")),
         ref=ref or "HEAD",
         commit=commit,
         entries=entries,
@@ -65,6 +67,11 @@ async def take_snapshot(
         about=about,
     )
     return snapshot, path
+
+
+def _full_name(told: Any, asked: str) -> str:
+    """The repository's name as the server tells it, where it is one."""
+    return told if isinstance(told, str) and _NAME.fullmatch(told) else asked
 
 
 async def describe(client: GitHubClient, call: Call, owner: str, name: str) -> dict[str, Any]:

@@ -74,7 +74,8 @@ def partial_line(reason: Clause, *, chinese: bool) -> str:
 
 def _en(basis: Basis) -> list[str]:
     lines = [partial_line(basis.partial, chinese=False)] if basis.partial else []
-    at = f"`{basis.ref}` at commit {_commit(basis)}" if basis.commit else f"`{basis.ref}`, which has no commits"
+    ref = _code(basis.ref)
+    at = f"{ref} at commit {_commit(basis)}" if basis.commit else f"{ref}, which has no commits"
     lines.append(f"Written by {basis.author} about {basis.repo}, {at}.")
     if basis.repo.lower() != basis.asked.lower():
         lines.append(f"{basis.asked} is now called {basis.repo}.")
@@ -92,7 +93,8 @@ def _en(basis: Basis) -> list[str]:
 
 def _zh(basis: Basis) -> list[str]:
     lines = [partial_line(basis.partial, chinese=True)] if basis.partial else []
-    at = f"`{basis.ref}`，提交 {_commit(basis)}" if basis.commit else f"`{basis.ref}`，没有提交"
+    ref = _code(basis.ref)
+    at = f"{ref}，提交 {_commit(basis)}" if basis.commit else f"{ref}，没有提交"
     lines.append(f"作者：{basis.author}；仓库：{basis.repo}（{at}）。")
     if basis.repo.lower() != basis.asked.lower():
         lines.append(f"{basis.asked} 现名 {basis.repo}。")
@@ -115,7 +117,15 @@ def _file(basis: Basis, read: FileRead) -> str:
     code = _code(read.path)
     if basis.web is None or basis.commit is None:
         return code
-    return f"[{code}]({basis.web}/blob/{basis.commit}/{quote(read.path)})"
+    return f"[{code}]({basis.web}/blob/{basis.commit}/{_quoted(read.path)})"
+
+
+def _quoted(path: str) -> str:
+    """A path in an address; bytes of a name that are no UTF-8 stay the bytes that they are."""
+    try:
+        return quote(path, errors="surrogateescape")
+    except UnicodeEncodeError:
+        return quote(path, errors="replace")
 
 
 def _part(read: FileRead, words: str) -> str:

@@ -27,6 +27,12 @@ TOOLS: dict[str, Tool] = {
     "read_file": files.read_file,
     "get_commits": repository.get_commits,
 }
+CANCELLED: JsonObject = {
+    "ok": False,
+    "cancelled": True,
+    "error": "This call was cancelled before it was answered.",
+}
+"""What stands in the place of an answer that nobody waited for."""
 _DEFAULTS: JsonObject = {"path": "", "offset": 0, "per_page": repository.PER_PAGE, "page": 1}
 
 
@@ -88,25 +94,31 @@ class Toolbox:
         Args:
             turn: the turn it belongs to.
             requested: the call.
+
+        Raises:
+            asyncio.CancelledError: it was cancelled; that it has ended was told.
         """
         arguments = requested.arguments if requested.arguments is not None else {}
         self._emit(ToolStarted(turn=turn, call_id=requested.call_id, tool=requested.tool, arguments=arguments))
         started = self._clock.monotonic()
         call = Call(requested.tool, self._emit, requested.call_id)
-        answer = await self._answer(requested, call)
-        self._emit(
-            ToolFinished(
-                turn=turn,
-                call_id=requested.call_id,
-                tool=requested.tool,
-                arguments=arguments,
-                outcome=answer.outcome,
-                result=answer.result,
-                attempts=call.attempts,
-                cache=_came_from(answer, call),
-                elapsed=self._clock.monotonic() - started,
+        answer = Answer(CANCELLED, "error", repeated=False)
+        try:
+            answer = await self._answer(requested, call)
+        finally:
+            self._emit(
+                ToolFinished(
+                    turn=turn,
+                    call_id=requested.call_id,
+                    tool=requested.tool,
+                    arguments=arguments,
+                    outcome=answer.outcome,
+                    result=answer.result,
+                    attempts=call.attempts,
+                    cache=_came_from(answer, call),
+                    elapsed=self._clock.monotonic() - started,
+                )
             )
-        )
         return answer
 
     async def _answer(self, requested: ToolCall, call: Call) -> Answer:
