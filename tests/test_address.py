@@ -466,3 +466,23 @@ def test_any_text_is_an_address_or_one_clear_sentence(text: str) -> None:
 def test_a_long_pasted_text_is_searched_quickly() -> None:
     for piece in ("a", "how ab/cd ", "analyse x/y ", "https://", "a@", "./", "github.com/", "。"):
         assert find_address(piece * (400_000 // len(piece)), local=False) is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "How does pallets/flask route requests?",
+        "What is pallets/flask?",
+        "explain pallets/flask to me",
+        "帮我看 pallets/flask",
+    ],
+)
+def test_where_a_text_has_to_name_a_repository_a_bare_name_counts_anywhere(query: str) -> None:
+    assert find_address(query) is None
+    found = find_address(query, eager=True)
+    assert found is not None and found.full_name == "pallets/flask"
+
+
+@pytest.mark.parametrize("query", ["is it fast and/or small?", "where is src/app.py?", "does CI/CD run on 2024/05?"])
+def test_words_are_no_repositories_even_then(query: str) -> None:
+    assert find_address(query, eager=True) is None

@@ -68,7 +68,7 @@ async def run_agent(
     if max_turns < 1:
         raise UsageError("max_turns has to be at least 1.")
     api_url = settings.github_api_url
-    address = find_address(query, api_url=api_url, local=False)
+    address = find_address(query, api_url=api_url, local=False, eager=True)
     if address is None:
         raise NoAddressError("The query names no repository on GitHub; write owner/name or its URL.")
     clock = SystemClock()

@@ -242,14 +242,16 @@ def _local(text: str, cwd: Path | None) -> Address:
 
 
 def find_address(
-    query: str, *, api_url: str = PUBLIC_API, cwd: Path | None = None, local: bool = True
+    query: str, *, api_url: str = PUBLIC_API, cwd: Path | None = None, local: bool = True, eager: bool = False
 ) -> Address | None:
     """The first address in free text, or None; the rules are `locate`'s."""
-    found = locate(query, api_url=api_url, cwd=cwd, local=local)
+    found = locate(query, api_url=api_url, cwd=cwd, local=local, eager=eager)
     return found.address if found else None
 
 
-def locate(query: str, *, api_url: str = PUBLIC_API, cwd: Path | None = None, local: bool = True) -> Found | None:
+def locate(
+    query: str, *, api_url: str = PUBLIC_API, cwd: Path | None = None, local: bool = True, eager: bool = False
+) -> Found | None:
     """The first address in free text and where it stands, punctuation behind it left out (full-width too).
 
     A URL, `github.com/owner/name` and the ssh forms count anywhere. A path counts as the whole text or its first word,
@@ -262,8 +264,10 @@ def locate(query: str, *, api_url: str = PUBLIC_API, cwd: Path | None = None, lo
         api_url: as for `parse`.
         cwd: as for `parse`.
         local: whether folders of this machine may be named.
+        eager: whether a bare `owner/name` counts anywhere, as where the text has to name a repository and nothing
+            else could be meant by it; words such as those above do not count even then.
     """
-    for begin, end in (*_whole(query, local), *_candidates(query, web_host(api_url), local)):
+    for begin, end in (*_whole(query, local), *_candidates(query, web_host(api_url), local, eager)):
         try:
             return Found(parse(query[begin:end], api_url=api_url, cwd=cwd), begin, end)
         except AddressError:
@@ -355,7 +359,7 @@ def _is_wording(owner: str, name: str) -> bool:
     )
 
 
-def _candidates(query: str, own_host: str, local: bool) -> Iterator[tuple[int, int]]:
+def _candidates(query: str, own_host: str, local: bool, eager: bool) -> Iterator[tuple[int, int]]:
     """Where addresses may stand, first ones first."""
     hosts = "|".join(re.escape(host) for host in dict.fromkeys((own_host, _bare(own_host), PUBLIC_HOST)))
     host = rf"(?:www\.|ssh\.)?(?:{hosts})"
@@ -378,7 +382,8 @@ def _candidates(query: str, own_host: str, local: bool) -> Iterator[tuple[int, i
         owner, name = match[1], match[2].rstrip(".")
         end = match.start(2) + len(name)
         if not _is_wording(owner, name) and (
-            match.start() == begin
+            eager
+            or match.start() == begin
             or _ASKED_BEFORE.search(query[max(match.start() - 80, 0) : match.start()])
             or _ASKED_BEHIND.match(query, end)
         ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tui_agent.github.address import PUBLIC_API, locate, parse
+from tui_agent.github.address import PUBLIC_API, Found, locate, parse
 from tui_agent.request import RunRequest, UsageError
 
 EDGES = " \t,，。.:：;；、—-"
@@ -25,12 +25,10 @@ def request_for(
     Raises:
         UsageError: where no repository is meant; one sentence that says what to write.
     """
-    found = locate(text, api_url=api_url, cwd=cwd)
+    found = locate(text, api_url=api_url, cwd=cwd, eager=current is None)
     if found is not None:
         named = text[found.start : found.end]
-        question = f"{text[: found.start].rstrip()} {text[found.end :].lstrip()}".strip(EDGES) or None
-        if question is not None and not any(char.isalnum() for char in question):
-            question = None
+        question = _question(text, found)
         if current is None:
             return RunRequest(repo=named, question=question)
         return replace(current, repo=named, question=question, ref=None, refresh=False, no_cache=False)
@@ -42,3 +40,12 @@ def request_for(
             parse(text, api_url=api_url, cwd=cwd)
         raise UsageError("No repository is named yet: write owner/name, a GitHub URL, or a folder such as ./project.")
     return replace(current, question=text, refresh=False, no_cache=False)
+
+
+def _question(text: str, found: Found) -> str | None:
+    """What is asked about the repository: the text around its name; all of it, where the name stands within."""
+    parts = [part.strip(EDGES) for part in (text[: found.start], text[found.end :])]
+    said = [part for part in parts if any(char.isalnum() for char in part)]
+    if len(said) == 2:
+        return text.strip()
+    return said[0] if said else None
