@@ -75,7 +75,7 @@ class DashboardApp(App[int]):
         self._first_request = request
         self._clock = clock or SystemClock()
         self._api_url = api_url
-        self._theme_wanted = theme
+        self._begin_with(theme)
         self._early: list[Event] | None = []
         self._origin = self._clock.monotonic()
         self.board = DashboardScreen(self._clock.time, context_limit, self._wake)
@@ -89,10 +89,7 @@ class DashboardApp(App[int]):
         return self.board
 
     def on_mount(self) -> None:
-        """Choose the colours, and listen to the session."""
-        for theme in (themes.DARK, themes.LIGHT):
-            self.register_theme(theme)
-        self._choose_theme()
+        """Listen to the session."""
         self._session.listen(self._emit)
 
     def on_dashboard_screen_ready(self) -> None:
@@ -102,6 +99,9 @@ class DashboardApp(App[int]):
         else:
             self.board.focus_pane(TRACE)
         self._refresher.flush()
+        self.board.stand()
+        if self._theme_missing:
+            self._say("warning", f'There is no theme "{self._theme_missing[:40]}"; ctrl+p, Theme lists them all.')
         self.call_after_refresh(self._begin)
 
     async def on_event(self, event: Event) -> None:
@@ -120,12 +120,20 @@ class DashboardApp(App[int]):
         what = one_line(f"{type(error).__name__}: {error}", 300)
         self.panic(Text(f"repo-agent-tui: the dashboard broke ({what}); `python -X dev -m tui_agent` shows where."))
 
-    def _choose_theme(self) -> None:
-        wanted = themes.ALIASES.get(self._theme_wanted or "dark", self._theme_wanted or "")
-        if wanted not in self.available_themes:
-            self._say("warning", f'There is no theme "{wanted[:40]}"; ctrl+p, Theme lists them all.')
-            wanted = themes.DARK.name
-        self.theme = wanted
+    def _begin_with(self, theme: str | None) -> None:
+        """Choose the colours before the style sheet is read: a change afterwards would read it twice more."""
+        for one in (themes.DARK, themes.LIGHT):
+            self.register_theme(one)
+        wanted = themes.ALIASES.get(theme or "dark", theme or "")
+        self._theme_missing = "" if wanted in self.available_themes else wanted
+        chosen = self.available_themes[themes.DARK.name if self._theme_missing else wanted]
+        if chosen.ansi:
+            self.theme = chosen.name
+            return
+        self.set_reactive(App.theme, chosen.name)
+        looks = {f"-theme-{chosen.name}": True, "-dark-mode": chosen.dark, "-light-mode": not chosen.dark}
+        self.update_classes(looks, update=False)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     async def _begin(self) -> None:
         early, self._early = self._early or [], None

@@ -59,9 +59,28 @@ class DashboardScreen(Screen[None]):
         self._current = TRACE
         self._marked: Pane | None = None
         self._alarms: frozenset[int] = frozenset()
+        self._stands = False
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it can be seen. Not before it stands: a first picture in four pieces takes four times as long."""
+        return self._stands and super().is_current
+
+    def stand(self) -> None:
+        """All panes know what to show: draw them."""
+        self._stands = True
+        self.refresh(layout=True)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Shown, or shown again; the first time all styles have just been applied."""
+        event.refresh_styles = event.refresh_styles and self._stands
 
     def compose(self) -> ComposeResult:
         """The header, the panes, the input, the keys."""
+        # before the panes get their styles, which would else all be applied again
+        columns, rows = self.app.size
+        sizes = {_step(WIDTHS, columns), _step(HEIGHTS, rows)}
+        self.update_classes({name: name in sizes for _, name in (*WIDTHS, *HEIGHTS)}, update=False)
         trace, lanes, breakers, rate_limit, report = self.panes
         yield self.header
         yield self._tabs
@@ -168,3 +187,8 @@ class DashboardScreen(Screen[None]):
             for box in (*self.panes, *self.query("#left, #right, #gauges")):
                 box.set_class(box in current.ancestors_with_self, "-current")
         self._changed()
+
+
+def _step(steps: Sequence[tuple[int, str]], size: int) -> str:
+    """The class of the highest step that a size reaches."""
+    return max(step for step in steps if size >= step[0])[1]
