@@ -200,7 +200,7 @@ def test_only_tools_that_are_offered_are_called() -> None:
             result = repository.call(call["function"]["name"], json.loads(call["function"]["arguments"]))
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": json.dumps(result)})
     assert {key.split(" ")[0] for key in repository.asked} == {"list_directory", "read_file"}
-    assert "The history could not be read." in turn.content
+    assert "The history was not asked for in this run." in turn.content
 
 
 # --- trouble
@@ -300,7 +300,7 @@ def test_nothing_answered_at_all_claims_nothing_missing() -> None:
     for claim in ("none in the root", "no licence", "No licence", "No tests", "No CI", "none found", "no commits"):
         assert claim not in played.report
     assert "The tree could not be listed." in played.report
-    assert "The history could not be read." in played.report
+    assert "The history was not asked for in this run." in played.report
 
 
 def test_a_root_that_comes_late_is_still_explored() -> None:

@@ -148,6 +148,10 @@ class Facts:
         """Listed directories with code of the project's own."""
         return source_rooms(self.layout)
 
+    def unseen(self, what: str, tool: str) -> str:
+        """The phrase for what is not known: it could not be had, or nobody asked for it."""
+        return what if any(call.name == tool for call in self.history.calls) else f"{what}_unasked"
+
 
 def gather(history: History, now: float) -> Facts:
     """Work out the facts.

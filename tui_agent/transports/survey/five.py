@@ -84,7 +84,13 @@ def _activity(facts: Facts, phrases: Phrases) -> str:
     found = facts.activity
     if found is None or not found.commits:
         folder = facts.info is not None and facts.info.folder
-        key = "activity_folder" if folder else "activity_none" if found is not None else "activity_unknown"
+        key = (
+            "activity_folder"
+            if folder
+            else "activity_none"
+            if found is not None
+            else facts.unseen("activity_unknown", "get_commits")
+        )
         return phrases.say(key)
     seen = phrases.count(len(found.commits), "commit")
     dates = found.dates

@@ -42,6 +42,7 @@ PHRASES = {
     "size": "The tree has {files} with {bytes} in all.",
     "size_unknown": "The tree is too large for one reply, so its files are not counted.",
     "tree_unseen": "The tree could not be listed.",
+    "tree_unseen_unasked": "The tree was not listed in this run.",
     "tree_empty": "The root holds nothing.",
     "main_language": "{language} makes up {share} of the bytes in {base}.",
     "base_all": "files whose extension names a language",
@@ -63,6 +64,7 @@ PHRASES = {
     "is_bare": "The repository is bare.",
     "is_detached": "Its HEAD is detached.",
     "info_unknown": "The repository's data (description, archived or not) could not be read.",
+    "info_unknown_unasked": "The repository's data (description, archived or not) was not asked for in this run.",
     # tech stack
     "h_tech": "Tech stack and dependencies",
     "project": "Project {name}",
@@ -255,6 +257,7 @@ PHRASES = {
     # activity
     "h_activity": "Activity",
     "activity_unknown": "The history could not be read.",
+    "activity_unknown_unasked": "The history was not asked for in this run.",
     "activity_folder": "A folder without git has no history.",
     "activity_none": "There are no commits.",
     "activity_seen": "Seen: {commits}, which is the whole history from this commit back.",

@@ -36,6 +36,7 @@ PHRASES = {
     "size": "整棵树有 {files}，共 {bytes}。",
     "size_unknown": "树太大，一次答复装不下，因此没有统计文件。",
     "tree_unseen": "无法列出目录树。",
+    "tree_unseen_unasked": "本次运行未列出目录树。",
     "tree_empty": "根目录是空的。",
     "main_language": "在{base}中，{language} 占字节数的 {share}。",
     "base_all": "扩展名对应某种语言的文件",
@@ -55,6 +56,7 @@ PHRASES = {
     "is_bare": "它是裸仓库。",
     "is_detached": "它的 HEAD 处于分离状态。",
     "info_unknown": "无法读取仓库的资料（描述、是否归档）。",
+    "info_unknown_unasked": "本次运行未查询仓库的资料（描述、是否归档）。",
     # tech stack
     "h_tech": "技术栈与依赖",
     "project": "项目 {name}",
@@ -243,6 +245,7 @@ PHRASES = {
     # activity
     "h_activity": "活跃度",
     "activity_unknown": "无法读取历史。",
+    "activity_unknown_unasked": "本次运行未查询历史。",
     "activity_folder": "没有 git 的文件夹没有历史。",
     "activity_none": "没有提交。",
     "activity_seen": "所见：{commits}，即该提交以来（往前）的全部历史。",

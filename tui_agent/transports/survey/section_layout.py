@@ -19,7 +19,7 @@ def directories(facts: Facts, phrases: Phrases) -> list[str]:
     """The section's blocks."""
     root = facts.root
     if root is None and not facts.layout.rooms:
-        return [phrases.say("tree_unseen")]
+        return [phrases.say(facts.unseen("tree_unseen", "list_directory"))]
     if facts.empty:
         return [phrases.say("tree_empty")]
     blocks = []
@@ -31,7 +31,7 @@ def directories(facts: Facts, phrases: Phrases) -> list[str]:
     if len(rooms) > _SHOWN_ROOMS:
         lines.append(phrases.say("more_directories", n=f"{len(rooms) - _SHOWN_ROOMS:,}"))
     if root is None:
-        lines.append(phrases.say("tree_unseen"))
+        lines.append(phrases.say(facts.unseen("tree_unseen", "list_directory")))
         return [*blocks, _list(lines)]
     if not root.complete:
         total = phrases.count(root.total, "entry")
@@ -86,7 +86,7 @@ def architecture(facts: Facts, phrases: Phrases) -> list[str]:
         if room.listing:
             blocks.append(_room(room.listing, facts, phrases))
     if not rooms:
-        blocks.append(phrases.say("no_source_room" if facts.root else "tree_unseen"))
+        blocks.append(phrases.say("no_source_room" if facts.root else facts.unseen("tree_unseen", "list_directory")))
     members = [manifest for manifest in facts.manifests if manifest.members]
     if members:
         blocks.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_agent.transports.survey.activity import parse_time
-from tui_agent.transports.survey.facts import Facts, Info
+from tui_agent.transports.survey.facts import Facts
 from tui_agent.transports.survey.manifest_model import Manifest
 from tui_agent.transports.survey.markup import cite, code
 from tui_agent.transports.survey.phrases import Phrases, day, percent
@@ -13,7 +13,7 @@ def overview(facts: Facts, phrases: Phrases) -> list[str]:
     """The section's blocks."""
     lines = _own_words(facts, phrases) or [phrases.say("nothing_describes")]
     lines += size_lines(facts, phrases)
-    lines += _about(facts.info, phrases)
+    lines += _about(facts, phrases)
     return ["\n".join(f"- {line}" for line in lines)]
 
 
@@ -49,7 +49,7 @@ def size_lines(facts: Facts, phrases: Phrases) -> list[str]:
     """How large the tree is, and its main language."""
     root = facts.root
     if root is None:
-        return [phrases.say("tree_unseen")]
+        return [phrases.say(facts.unseen("tree_unseen", "list_directory"))]
     if facts.empty:
         return [phrases.say("tree_empty")]
     if root.files is None:
@@ -71,10 +71,11 @@ def base_of(facts: Facts, phrases: Phrases) -> str:
     return phrases.say("base_own" if found and (found.left_out_dirs or found.left_out_files) else "base_all")
 
 
-def _about(info: Info | None, phrases: Phrases) -> list[str]:
+def _about(facts: Facts, phrases: Phrases) -> list[str]:
     """What the service that holds the repository says of it."""
+    info = facts.info
     if info is None:
-        return [phrases.say("info_unknown")]
+        return [phrases.say(facts.unseen("info_unknown", "get_repo_info"))]
     lines = []
     if info.local:
         lines.append(phrases.say("is_local_folder" if info.folder else "is_local_git"))

@@ -152,7 +152,15 @@ def activity(facts: Facts, phrases: Phrases) -> list[str]:
     if found is None or not found.commits:
         folder = facts.info is not None and facts.info.folder
         none = found is not None or (facts.info is not None and facts.history.request.ref and not _has_commit(facts))
-        return [phrases.say("activity_folder" if folder else "activity_none" if none else "activity_unknown")]
+        return [
+            phrases.say(
+                "activity_folder"
+                if folder
+                else "activity_none"
+                if none
+                else facts.unseen("activity_unknown", "get_commits")
+            )
+        ]
     lines = [seen(found, phrases)]
     dates = found.dates
     if len(dates) == 1:
