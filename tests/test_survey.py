@@ -300,7 +300,7 @@ def test_nothing_answered_at_all_claims_nothing_missing() -> None:
     for claim in ("none in the root", "no licence", "No licence", "No tests", "No CI", "none found", "no commits"):
         assert claim not in played.report
     assert "The tree could not be listed." in played.report
-    assert "The history was not asked for in this run." in played.report
+    assert "The history could not be read." in played.report
 
 
 def test_a_root_that_comes_late_is_still_explored() -> None:
