@@ -147,10 +147,10 @@ FAST = Settings(base_delay=0.001, max_delay=0.002)
 def make_model(transport: httpx.AsyncBaseTransport, guards: Guards, **options: Any) -> LanguageModel:
     """The real model client on a transport."""
     client = openai.AsyncOpenAI(
-        api_key="sk-secret-key", base_url="https://model.test/v1", http_client=httpx.AsyncClient(transport=transport)
+        api_key="sk-secret-key-0123", base_url="https://model.test/v1", http_client=httpx.AsyncClient(transport=transport)
     )
     return LanguageModel(
-        client, ModelOptions("fake", **options), guards.model_pipeline("x"), guards.clock, Redactor(["sk-secret-key"])
+        client, ModelOptions("fake", **options), guards.model_pipeline("x"), guards.clock, Redactor(["sk-secret-key-0123"])
     )
 
 

@@ -102,12 +102,12 @@ async def test_trouble_of_the_service_is_retried_and_seen(status: int) -> None:
     [(400, "did not accept"), (401, "API_KEY"), (402, "balance"), (404, "REPO_AGENT_MODEL"), (422, "parameter")],
 )
 async def test_refusals_are_final_in_the_servers_own_words(status: int, hint: str) -> None:
-    model = FakeModel([httpx.Response(status, json={"error": {"message": "the server's words about sk-secret-key"}})])
+    model = FakeModel([httpx.Response(status, json={"error": {"message": "the server's words about sk-secret-key-0123"}})])
     with pytest.raises(ModelRefused) as refused:
         await Asked(model)()
     text = str(refused.value)
     assert hint in text and "the server's words" in text and str(status) in text
-    assert "sk-secret-key" not in text
+    assert "sk-secret-key-0123" not in text
     assert len(model.bodies) == 1
 
 

@@ -306,8 +306,8 @@ async def test_a_turn_that_the_server_has_ended_is_whole_though_the_last_line_ne
         ({"message": "busy", "code": "server_error"}, Trouble, "busy"),
         ({"message": "busy", "code": 10**30}, Trouble, "busy"),
         ({"message": "busy", "code": "²"}, Trouble, "busy"),
-        ({"message": {"a": 1}}, Trouble, "{'a': 1}"),
-        ({"x": 1}, Trouble, "no details"),
+        ({"message": {"a": 1}}, Trouble, '{"a":1}'),
+        ({"x": 1}, Trouble, '{"x":1}'),
         ("plain words", Trouble, "plain words"),
         ([1], Trouble, "[1]"),
     ],
@@ -318,6 +318,31 @@ async def test_an_error_object_in_a_stream_is_what_its_words_say(
     with pytest.raises(outcome) as told:
         await ask([b"data: " + json.dumps({"error": problem}).encode() + b"\n\n"])
     assert says in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "sentence"),
+    [
+        (400, {"error": {"message": "bad"}}, "(HTTP 400: bad)."),
+        (400, {"error": "bad"}, "(HTTP 400: bad)."),
+        (400, {"message": "bad"}, "(HTTP 400: bad)."),
+        (422, {"detail": [{"loc": ["a"], "msg": "bad"}]}, '(HTTP 422: [{"loc":["a"],"msg":"bad"}]).'),
+        (400, {"detail": "bad"}, "(HTTP 400: bad)."),
+        (404, "plain words", "(HTTP 404: plain words)."),
+        (403, "<!doctype html><head><TITLE>Sign in</TITLE>", "(HTTP 403: Sign in)."),
+        (403, "<p>" + "<title" * 100_000, "(HTTP 403)."),
+        (401, "", "(HTTP 401)."),
+        (401, {}, "(HTTP 401)."),
+        (400, [1], "(HTTP 400: [1])."),
+    ],
+)
+async def test_a_refusal_is_told_in_the_servers_own_words_wherever_it_has_put_them(
+    status: int, body: Any, sentence: str
+) -> None:
+    content = body if isinstance(body, str) else json.dumps(body)
+    with pytest.raises(ModelRefused) as told:
+        await ask_through(FakeModel([httpx.Response(status, text=content)]))
+    assert str(told.value).endswith(sentence)
 
 
 @pytest.mark.parametrize(("stall", "says"), [(0.02, "0.02 s"), (0.25, "0.25 s")])

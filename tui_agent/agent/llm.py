@@ -30,6 +30,7 @@ from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import Clock
 from tui_agent.resilience.outcome import Answered, RateLimited, Trouble
 from tui_agent.resilience.pipeline import Pipeline
+from tui_agent.safe_json import dumps
 from tui_agent.safe_text import one_line
 from tui_agent.tools.toolbox import ToolCall
 
@@ -39,7 +40,9 @@ _LAST_BYTES = 1.0
 MAX_TURN = 16 * 1024 * 1024
 """Characters of one answer, and bytes of one line of its stream."""
 _KINDS: tuple[PieceKind, ...] = ("reasoning", "content")
+_MOVED = "The model's server redirects to another address, which gets no key; set REPO_AGENT_BASE_URL to it"
 _MEANINGS = {
+    **dict.fromkeys((301, 302, 303, 307, 308), _MOVED),
     400: "The model's server did not accept the request",
     401: "The model's server refused the key; check API_KEY (and REPO_AGENT_BASE_URL)",
     402: "The account at the model's server has no balance left; top it up",
@@ -70,6 +73,9 @@ _OVERFLOW = (
     "too many tokens",
     "prompt is too long",
 )
+
+
+_TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
 
 
 class ModelRefused(Answered):
@@ -202,7 +208,10 @@ class LanguageModel:
             ):
                 if "application/json" in response.headers.get("content-type", ""):
                     self._take(await _whole(response.iter_bytes()), assembler)
-                    return assembler.finish()
+                    turn = assembler.finish()
+                    if not (assembler.finished or turn.content or turn.calls):
+                        raise Trouble("the model's reply has not the form of a chat completion")
+                    return turn
                 lines = DataLines()
                 async for piece in response.iter_bytes():
                     data = lines.feed(piece)
@@ -264,9 +273,8 @@ class LanguageModel:
 
     def _inline(self, problem: Any) -> Exception:
         """An error object inside a stream that began with 200."""
-        details = problem if isinstance(problem, dict) else {"message": str(problem)}
-        message = self._say(str(details.get("message") or "no details"))
-        status = _inline_status(details)
+        message = self._say(_words(problem)) or "no details"
+        status = _inline_status(problem) if isinstance(problem, dict) else None
         if status == 429:
             return RateLimited("secondary", None, message)
         if status is None and _is_overflow(message):
@@ -278,23 +286,40 @@ class LanguageModel:
     def _status(self, error: openai.APIStatusError) -> Exception:
         status, headers = error.status_code, error.response.headers
         details = error.body if isinstance(error.body, dict) else {}
-        message = self._say(str(details.get("message") or error.message))
+        message = self._say(_words(error.body))
         if status == 429 and "insufficient_quota" not in (details.get("code"), details.get("type")):
             return RateLimited("secondary", retry_after(headers.get("retry-after"), self._clock.time()), message)
         if status >= 500 or status in _PASSING:
-            return Trouble(f"HTTP {status}: {message}", status)
+            return Trouble(_code(status, message), status)
         return ModelRefused(self._meaning(status, message))
 
     def _meaning(self, status: int, message: str) -> str:
         if _is_overflow(message):
             return (
                 f"The conversation is longer than the model's context window; set REPO_AGENT_CONTEXT_TOKENS to its "
-                f"size (HTTP {status}: {message})."
+                f"size ({_code(status, message)})."
             )
-        return f"{_MEANINGS.get(status, 'The model’s server refused the request')} (HTTP {status}: {message})."
+        return f"{_MEANINGS.get(status, 'The model’s server refused the request')} ({_code(status, message)})."
 
     def _say(self, text: str) -> str:
         return one_line(self._redact(text), 300)
+
+
+def _code(status: int, message: str) -> str:
+    return f"HTTP {status}: {message}" if message else f"HTTP {status}"
+
+
+def _words(said: Any) -> str:
+    """The server's own words in the body of a refusal or an error object, wherever it has put them."""
+    if isinstance(said, dict):
+        said = next((said[name] for name in ("message", "detail", "error", "msg") if said.get(name)), said)
+    if not isinstance(said, str):
+        return dumps(said) if said else ""
+    if not said.lstrip().startswith("<"):
+        return said
+    # a proxy's page
+    title = _TITLE.search(said[:10_000])
+    return title[1] if title else ""
 
 
 async def _whole(pieces: AsyncIterator[bytes]) -> bytes:
