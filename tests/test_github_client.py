@@ -163,8 +163,8 @@ async def test_the_servers_words_cannot_act_on_a_terminal_and_have_an_end() -> N
     assert not any(sign in sentence for sign in "\x1b\x07\n\u202e") and len(sentence) < 500
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504, 599])
-async def test_5xx_is_trouble_retried_and_counted(status: int) -> None:
+@pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504, 599])
+async def test_5xx_and_what_passes_by_itself_is_trouble_retried_and_counted(status: int) -> None:
     bench = Bench(refused(status, "Server Error"))
     assert await bench.get() == {"x": 1}
     (failed,) = bench.heard.of(AttemptFailed)

@@ -65,6 +65,8 @@ class Printer:
                 return [f"snapshot: {one_line(event.ref, SHORT)}, {commit}, {_many(event.files, 'file')}{cut}"]
             case events.TurnStarted():
                 self._writing = False
+                if event.turn > event.max_turns:
+                    return ["the turns are used up: the report is asked for, without tools"]
                 return [f"turn {event.turn} of {event.max_turns}"]
             case events.ReportDelta() if not self._writing:
                 self._writing = True

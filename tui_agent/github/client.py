@@ -39,6 +39,8 @@ USER_AGENT = "repo-agent-tui"
 MAX_REPLY = 16 * 1024 * 1024
 """Bytes that are read of a reply, after decompression."""
 MAX_HOPS = 5
+_PASSING = frozenset({408, 425})
+"""Refusals that pass by themselves: the server was too slow, or too early (RFC 9110, RFC 8470)."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ABOUT_CONTENT = frozenset({409, 422})
 """Refusals that come from the right place: an empty repository, an unknown ref."""
@@ -302,7 +304,7 @@ class GitHubClient:
         limit = refusal(status, headers, message, _text(said, "documentation_url"), self._clock.time())
         if limit is not None:
             raise limit
-        if 400 <= status < 500:
+        if 400 <= status < 500 and status not in _PASSING:
             block = said.get("block")
             reason, notice = (_text(block, "reason"), _text(block, "html_url")) if isinstance(block, dict) else ("", "")
             raise refused(status, message, reason=self._say(reason), notice=self._say(notice))

@@ -54,7 +54,8 @@ def _window(text: str, arguments: JsonObject) -> JsonObject:
         "first_line": first_line,
         "last_line": first_line + content.removesuffix("\n").count("\n"),
         "content": content,
-        "truncated": stop < len(text),
+        # what was asked for, and not all of the file, is what can have been cut
+        "truncated": stop < min(end, len(text)),
     }
     if stop < len(text):
         window["rest"] = f"{len(text) - stop:,} more characters: call read_file with offset={stop}."
