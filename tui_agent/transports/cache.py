@@ -7,7 +7,10 @@ hishel decides by those rules what a kept reply is good for. Around it stands wh
 - The token is added below the cache and stands in no file; what is kept is found by a hash of it alone.
 - A reply is written once whoever asked has made it out (`tui_agent.github.kept`), so that no broken one is ever
   given out again, and as one row for each request, so that no 304 is ambiguous.
-- Of one reply to the next, headers that speak of the moment (`x-ratelimit-*`) are not kept.
+- Headers that speak of the moment (`x-ratelimit-*`) are not kept.
+
+hishel's own storage would keep a reply while it is read, whole or not; keep two where one has changed, for which a
+weak ETag's 304 is no answer; and tell its troubles to a log. So what it decides is stored by `cache_store`.
 """
 
 from __future__ import annotations
@@ -36,7 +39,8 @@ __all__ = ["LIMIT", "CacheTransport", "cache_folder", "is_immutable"]
 LARGEST = 16 * 1024 * 1024
 """Bytes of a body that is kept, as it comes over the wire."""
 _RULES = hishel.CacheOptions(shared=False, supported_methods=["GET"])
-_REPOSITORY = r".*/(?:repos/[^/]+/[^/]+|repositories/\d+)"
+# The first one of the path: behind it a branch may be called anything.
+_REPOSITORY = r"(?:/(?!repos/|repositories/)[^/]+)*/(?:repos/[^/]+/[^/]+|repositories/\d+)"
 _SHA = r"(?:[0-9a-f]{40}|[0-9a-f]{64})"
 _BY_HASH = re.compile(rf"{_REPOSITORY}/(?:git/(?:blobs|trees)|commits)/{_SHA}")
 _HISTORY = re.compile(rf"{_REPOSITORY}/commits")

@@ -162,8 +162,9 @@ class Store:
         """What is kept; nothing is made where nothing is there."""
         if not self._numbers():
             return Totals(0, 0)
-        entries = int(self._open().execute("SELECT count(*) FROM replies").fetchone()[0])
-        return Totals(entries, self._size_on_disk())
+        # Measured before looking, which makes files of its own.
+        size = self._size_on_disk()
+        return Totals(int(self._open().execute("SELECT count(*) FROM replies").fetchone()[0]), size)
 
     def clear(self) -> None:
         """Forget everything, give the space back, and delete what was set aside."""
@@ -270,7 +271,10 @@ def _connect(path: Path) -> sqlite3.Connection:
         for companion in _COMPANIONS:
             with suppress(FileNotFoundError):
                 path.with_name(path.name + companion).chmod(0o600)
-        if not _is_ours(connection):
+        connection.execute("BEGIN")
+        is_ours = _is_ours(connection)
+        connection.execute("COMMIT")
+        if not is_ours:
             _initialise(connection)
         # Nothing of ours is text; what a damaged file calls one need not be any.
         connection.text_factory = bytes
@@ -286,6 +290,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _is_ours(connection: sqlite3.Connection) -> bool:
     """Whether the file is one of ours; False for an empty one.
+
+    To be asked within a transaction: another process may be about to make it, and both answers are of one moment.
 
     Raises:
         ForeignFile: it holds something else.
