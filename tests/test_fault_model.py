@@ -6,6 +6,7 @@ Time is virtual: the two time-outs, backoff and limits have the lengths that the
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -89,6 +90,12 @@ FAULTS = {
     "500": trouble(lambda: failure(500, "Down"), "Down", 500),
     "502, a proxy's page": trouble(lambda: faults.html(502), "502 Bad Gateway", 502),
     "503": trouble(lambda: failure(503, "Overloaded", retry_after="1"), "Overloaded", 503),
+    "500, with a body without end": trouble(
+        lambda: dataclasses.replace(faults.huge(2**40), status=500), "HTTP 500", 500
+    ),
+    "503, with a body that unpacks without end": trouble(
+        lambda: dataclasses.replace(faults.bomb(), status=503), "HTTP 503", 503
+    ),
     "529": trouble(lambda: failure(529, "Overloaded"), "Overloaded", 529),
     "408": trouble(lambda: failure(408, "Too slow"), "Too slow", 408),
     "dropped": trouble(ends("drop"), "no connection to the model's server"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import AsyncIterator
 from functools import lru_cache
 
 import httpx
@@ -70,8 +71,14 @@ _PLAIN = frozenset(
 )
 
 
+BRIEF = 64 * 1024
+"""Bytes of a refusal's body that are read."""
+
+
 class PlainTransport(httpx.AsyncBaseTransport):
-    """Another transport that is told what a request needs, and no header more.
+    """Another transport that is told what a request needs, and no header more, and refuses in few words.
+
+    The SDK reads the body of a refusal whole, however long that is.
 
     Args:
         inner: what answers.
@@ -86,8 +93,30 @@ class PlainTransport(httpx.AsyncBaseTransport):
         plain = httpx.Request(
             request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
         )
-        return await self._inner.handle_async_request(plain)
+        response = await self._inner.handle_async_request(plain)
+        if response.status_code >= 400:
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            response.stream = _Brief(response.stream)
+        return response
 
     async def aclose(self) -> None:
         """Close the inner transport."""
+        await self._inner.aclose()
+
+
+class _Brief(httpx.AsyncByteStream):
+    """The beginning of another stream."""
+
+    def __init__(self, inner: httpx.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = BRIEF
+        async for piece in self._inner:
+            yield piece[:left]
+            left -= len(piece)
+            if left <= 0:
+                return
+
+    async def aclose(self) -> None:
         await self._inner.aclose()
