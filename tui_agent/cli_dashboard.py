@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.cli_headless import quiet_logs
-from tui_agent.cli_output import OutputFile
 from tui_agent.cli_signals import INTERRUPTED, Interrupts
+from tui_agent.cli_streams import quiet_logs
 from tui_agent.events import Emit, RunFinished
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.settings import Settings
 from tui_agent.splash import Splash
 
 if TYPE_CHECKING:
+    from tui_agent.cli_output import OutputFile
     from tui_agent.tui.app import DashboardApp
     from tui_agent.tui.session_like import SessionLike
 

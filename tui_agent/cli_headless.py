@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tui_agent.cli_output import OutputFile
 from tui_agent.cli_signals import INTERRUPTED, Interrupts
-from tui_agent.cli_streams import complain, reconfigure, silence, write
+from tui_agent.cli_streams import complain, quiet_logs, reconfigure, silence, write
 from tui_agent.events import Emit, Event, RunFinished
 from tui_agent.frontends.json_lines import JsonLines
 from tui_agent.frontends.printer import Printer
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest
 from tui_agent.safe_text import visible
+
+if TYPE_CHECKING:
+    from tui_agent.cli_output import OutputFile
 
 EXIT_CODES = {"completed": 0, "partial": 0, "failed": 1, "cancelled": INTERRUPTED}
 
@@ -157,9 +158,3 @@ async def _run(
             return finish()
     finally:
         await session.aclose()
-
-
-def quiet_logs() -> None:
-    """Keep the libraries' own words off stderr, which belongs to the trace; `python -X dev` shows them."""
-    if not sys.flags.dev_mode:
-        logging.getLogger().addHandler(logging.NullHandler())

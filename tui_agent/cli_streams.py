@@ -51,3 +51,12 @@ def reconfigure(stream: TextIO | None, encoding: str | None = None) -> None:
     change = getattr(stream, "reconfigure", None)
     if change is not None:
         change(encoding=encoding, errors="backslashreplace")
+
+
+def quiet_logs() -> None:
+    """Keep the libraries' own words off stderr, which belongs to the trace; `python -X dev` shows them."""
+    # `--help` does without.
+    import logging
+
+    if not sys.flags.dev_mode:
+        logging.getLogger().addHandler(logging.NullHandler())

@@ -22,7 +22,7 @@ LimitKind = Literal["primary", "secondary"]
 Level = Literal["info", "warning", "error"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Event:
     """What every event carries."""
 
@@ -30,11 +30,25 @@ class Event:
     at: float = 0.0
     run_id: str | None = None
 
+    # Once for all events: written out for each, these would take half the time that importing them takes.
+
+    def __repr__(self) -> str:
+        own = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))
+        return f"{type(self).__name__}({own})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, f.name) == getattr(other, f.name) for f in dataclasses.fields(self))
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, f.name) for f in dataclasses.fields(self)))
+
 
 Emit = Callable[[Event], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class RunStarted(Event):
     """The first event of a run, before its first request."""
 
@@ -47,7 +61,7 @@ class RunStarted(Event):
     model: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Snapshot(Event):
     """The one state of the code that this run sees."""
 
@@ -59,7 +73,7 @@ class Snapshot(Event):
     truncated: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class TurnStarted(Event):
     """The model is asked for the next step. `turn` counts from 1."""
 
@@ -68,7 +82,7 @@ class TurnStarted(Event):
     max_turns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class ReasoningDelta(Event):
     """A piece of the model's reasoning as it streams."""
 
@@ -77,7 +91,7 @@ class ReasoningDelta(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Reasoning(Event):
     """The whole reasoning of a turn."""
 
@@ -86,7 +100,7 @@ class Reasoning(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class ReportDelta(Event):
     """A piece of content as it streams; a following `Thought` takes the turn's pieces over to the trace."""
 
@@ -95,7 +109,7 @@ class ReportDelta(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Thought(Event):
     """What the model said beside its tool calls."""
 
@@ -104,7 +118,7 @@ class Thought(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class TurnRestarted(Event):
     """The stream broke: this turn's deltas are void."""
 
@@ -113,7 +127,7 @@ class TurnRestarted(Event):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class ToolStarted(Event):
     """A tool call begins."""
 
@@ -124,7 +138,7 @@ class ToolStarted(Event):
     arguments: JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class AttemptFailed(Event):
     """One network attempt failed; `attempt` counts from 1."""
 
@@ -136,7 +150,7 @@ class AttemptFailed(Event):
     status: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class RetryScheduled(Event):
     """Attempt number `attempt` of `of` will start in `delay` seconds."""
 
@@ -148,7 +162,7 @@ class RetryScheduled(Event):
     delay: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class RateLimitWait(Event):
     """A call waits `seconds` for a limit that ends at `until` (epoch seconds)."""
 
@@ -160,7 +174,7 @@ class RateLimitWait(Event):
     until: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class BreakerChanged(Event):
     """A breaker changed its state; `retry_in` is the seconds until a probe is admitted."""
 
@@ -173,7 +187,7 @@ class BreakerChanged(Event):
     cause: BreakerCause
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Quota(Event):
     """What a reply said of a rate limit; `reset` in epoch seconds."""
 
@@ -185,7 +199,7 @@ class Quota(Event):
     reset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class ToolFinished(Event):
     """A tool call ended; `result` is the very object given to the model, `elapsed` in seconds."""
 
@@ -201,7 +215,7 @@ class ToolFinished(Event):
     elapsed: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Usage(Event):
     """The tokens of one turn; `context_tokens` is what the history now holds.
 
@@ -218,7 +232,7 @@ class Usage(Event):
     currency: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Notice(Event):
     """One sentence for the person who watches."""
 
@@ -227,7 +241,7 @@ class Notice(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Grounding(Event):
     """Claims of the report, checked against what was observed: lists of `{claim, source}`."""
 
@@ -236,7 +250,7 @@ class Grounding(Event):
     unsupported: list[JsonObject] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class RunFinished(Event):
     """The last event of a run. `requests` counts what was sent to GitHub, `elapsed` is in seconds."""
 

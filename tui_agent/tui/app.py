@@ -18,12 +18,11 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from tui_agent import events as ev
-from tui_agent.github.address import PUBLIC_API
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.safe_text import one_line
+from tui_agent.settings import Settings
 from tui_agent.tui import keys, saving, themes
-from tui_agent.tui.asking import request_for
 from tui_agent.tui.refresher import Drawn, Refresher
 from tui_agent.tui.running import RunControl
 from tui_agent.tui.screens.dashboard import TRACE, DashboardScreen
@@ -65,7 +64,7 @@ class DashboardApp(App[int]):
         clock: Clock | None = None,
         context_limit: int | None = None,
         threshold: int = DEFAULT_THRESHOLD,
-        api_url: str = PUBLIC_API,
+        api_url: str = Settings.github_api_url,
         theme: str | None = None,
         driver_class: type[Driver] | None = None,
     ) -> None:
@@ -92,10 +91,11 @@ class DashboardApp(App[int]):
         """Listen to the session."""
         self._session.listen(self._emit)
 
-    def on_dashboard_screen_ready(self) -> None:
+    async def on_dashboard_screen_ready(self) -> None:
         """Draw the empty state; what is slow begins after the first paint."""
         if self._first_request is None:
             self.board.focus_input()
+            await self._take_early()
         else:
             self.board.focus_pane(TRACE)
         self._refresher.flush()
@@ -103,6 +103,12 @@ class DashboardApp(App[int]):
         if self._theme_missing:
             self._say("warning", f'There is no theme "{self._theme_missing[:40]}"; ctrl+p, Theme lists them all.')
         self.call_after_refresh(self._begin)
+
+    async def _take_early(self) -> None:
+        """Hand on what was typed before there was a focus."""
+        early, self._early = self._early or [], None
+        for event in early:
+            await self.on_event(event)
 
     async def on_event(self, event: Event) -> None:
         """Keep what is typed before the panes stand until somebody has the focus."""
@@ -136,9 +142,7 @@ class DashboardApp(App[int]):
         self.stylesheet.set_variables(self.get_css_variables())
 
     async def _begin(self) -> None:
-        early, self._early = self._early or [], None
-        for event in early:
-            await self.on_event(event)
+        await self._take_early()
         self._runs.prepare()
         if self._first_request is not None:
             self._runs.start(self._first_request)
@@ -206,6 +210,8 @@ class DashboardApp(App[int]):
         elif not text:
             self._explain("Write a repository (owner/name, a URL, a folder) or a question.")
         else:
+            from tui_agent.tui.asking import request_for
+
             try:
                 request = request_for(text, self._runs.request, api_url=self._api_url)
             except UsageError as error:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
@@ -26,6 +27,7 @@ from tui_agent.tui.widgets.tabs import PaneTabs
 from tui_agent.tui.widgets.trace import TracePane
 
 TRACE, BREAKERS = 0, 2
+CURRENT = "-current"
 WIDTHS = [(0, "-narrow"), (100, "-wide"), (128, "-roomy")]
 """Below 100 columns one pane is shown at a time; below 128 the small ones do without margins."""
 HEIGHTS = [(0, "-tiny"), (10, "-short"), (30, "-tall")]
@@ -69,7 +71,15 @@ class DashboardScreen(Screen[None]):
     def stand(self) -> None:
         """All panes know what to show: draw them."""
         self._stands = True
-        self.refresh(layout=True)
+        # laid out and drawn now, not with the next tick of the timer
+        self.post_message(events.Resize(self.app.size, self.app.size))
+
+    def refresh(
+        self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
+    ) -> DashboardScreen:
+        """Ask to be drawn again; before it stands that would only draw the first picture twice."""
+        super().refresh(*regions, repaint=repaint and self._stands, layout=layout, recompose=recompose)
+        return self
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Shown, or shown again; the first time all styles have just been applied."""
@@ -82,10 +92,12 @@ class DashboardScreen(Screen[None]):
         sizes = {_step(WIDTHS, columns), _step(HEIGHTS, rows)}
         self.update_classes({name: name in sizes for _, name in (*WIDTHS, *HEIGHTS)}, update=False)
         trace, lanes, breakers, rate_limit, report = self.panes
+        trace.add_class(CURRENT, update=False)
+        self._marked = trace
         yield self.header
         yield self._tabs
         with Horizontal(id="body"):
-            with Vertical(id="left"):
+            with Vertical(id="left", classes=CURRENT):
                 yield trace
                 yield lanes
             with Vertical(id="right"):
@@ -185,7 +197,7 @@ class DashboardScreen(Screen[None]):
         if self._marked is not current and (self.single or self._marked is None):
             self._marked = current
             for box in (*self.panes, *self.query("#left, #right, #gauges")):
-                box.set_class(box in current.ancestors_with_self, "-current")
+                box.set_class(box in current.ancestors_with_self, CURRENT)
         self._changed()
 
 
