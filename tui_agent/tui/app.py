@@ -25,7 +25,7 @@ from tui_agent.settings import Settings
 from tui_agent.tui import keys, saving, themes
 from tui_agent.tui.refresher import Drawn, Refresher
 from tui_agent.tui.running import RunControl
-from tui_agent.tui.screens.dashboard import TRACE, DashboardScreen
+from tui_agent.tui.screens.dashboard import DashboardScreen
 from tui_agent.tui.session_like import SessionLike
 from tui_agent.tui.state import DEFAULT_THRESHOLD, DashboardState
 from tui_agent.tui.widgets.prompt import AskInput
@@ -93,22 +93,15 @@ class DashboardApp(App[int]):
 
     async def on_dashboard_screen_ready(self) -> None:
         """Draw the empty state; what is slow begins after the first paint."""
-        if self._first_request is None:
-            self.board.focus_input()
-            await self._take_early()
-        else:
-            self.board.focus_pane(TRACE)
+        self.board.focus_first(asking=self._first_request is None)
+        early, self._early = self._early or [], None
+        for event in early:
+            await self.on_event(event)
         self._refresher.flush()
         self.board.stand()
         if self._theme_missing:
             self._say("warning", f'There is no theme "{self._theme_missing[:40]}"; ctrl+p, Theme lists them all.')
         self.call_after_refresh(self._begin)
-
-    async def _take_early(self) -> None:
-        """Hand on what was typed before there was a focus."""
-        early, self._early = self._early or [], None
-        for event in early:
-            await self.on_event(event)
 
     async def on_event(self, event: Event) -> None:
         """Keep what is typed before the panes stand until somebody has the focus."""
@@ -141,8 +134,7 @@ class DashboardApp(App[int]):
         self.update_classes(looks, update=False)
         self.stylesheet.set_variables(self.get_css_variables())
 
-    async def _begin(self) -> None:
-        await self._take_early()
+    def _begin(self) -> None:
         self._runs.prepare()
         if self._first_request is not None:
             self._runs.start(self._first_request)

@@ -55,7 +55,7 @@ class DashboardScreen(Screen[None]):
         self.header = RunHeader(context_limit)
         self.trace, self.report, self.breakers = TracePane(), ReportPane(), BreakersPane()
         self.panes: tuple[Pane, ...] = (self.trace, LanesPane(), self.breakers, RateLimitPane(epoch), self.report)
-        self.message, self.prompt = MessageLine(), Prompt()
+        self.message, self.prompt, self._keys = MessageLine(), Prompt(), KeyBar()
         self._tabs = PaneTabs([pane.TITLE for pane in self.panes])
         self._changed = changed
         self._current = TRACE
@@ -70,6 +70,7 @@ class DashboardScreen(Screen[None]):
 
     def stand(self) -> None:
         """All panes know what to show: draw them."""
+        self._keys.redraw()
         self._stands = True
         # laid out and drawn now, not with the next tick of the timer
         self.post_message(events.Resize(self.app.size, self.app.size))
@@ -107,7 +108,7 @@ class DashboardScreen(Screen[None]):
                     yield rate_limit
         yield self.message
         yield self.prompt
-        yield KeyBar()
+        yield self._keys
 
     def on_mount(self) -> None:
         """All panes are there now."""
@@ -138,9 +139,16 @@ class DashboardScreen(Screen[None]):
         self.call_after_refresh(self._focus_in, pane)
 
     def _focus_in(self, pane: Pane) -> None:
-        target: Widget | None = pane if pane.can_focus else next((w for w in pane.query("*") if w.focusable), None)
+        target = self._target(pane)
         if target is not None:
             target.focus()
+
+    def _target(self, pane: Pane) -> Widget | None:
+        return pane if pane.can_focus else next((w for w in pane.query("*") if w.focusable), None)
+
+    def focus_first(self, asking: bool) -> None:
+        """Give the first focus: to the input where there is a question to ask, else to the trace."""
+        self.set_focus(self.prompt.field if asking else self._target(self.trace))
 
     def focus_input(self) -> None:
         """Give the focus to the input, at once: what is typed behind the key is its own."""

@@ -27,7 +27,7 @@ class KeyBar(Widget):
 
     def on_resize(self) -> None:
         """Another number of keys fits."""
-        self._redraw()
+        self.redraw()
 
     def on_click(self, event: events.Click) -> None:
         """Press the key under the mouse."""
@@ -41,9 +41,10 @@ class KeyBar(Widget):
 
     def _bindings_updated(self, screen: Screen[object]) -> None:
         if self.is_attached and screen is self.screen:
-            self._redraw()
+            self.redraw()
 
-    def _redraw(self) -> None:
+    def redraw(self) -> None:
+        """Draw the keys that do something now."""
         content = self._line(self.content_size.width)
         if content != self._drawn:
             self._drawn = content
