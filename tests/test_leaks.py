@@ -93,18 +93,17 @@ async def test_a_run_may_be_cancelled_at_any_of_its_events() -> None:
 @pytest.mark.parametrize("moment", [0.0, 0.2, 0.9, 1.2, 2.6, 4.0, 7.0, 9.5])
 async def test_a_run_may_be_cancelled_while_nothing_happens(moment: float) -> None:
     """Between events: in a wait, a backoff, a silent request, a silent stream."""
-    clock = Quick()
-    async with nothing_left_behind():
-        async with TimedServer(clock) as github, ModelServer([pause(3.0), *CALLS], [say("# Half"), stall()]) as model:
-            troubled(github)
-            heard, session = Heard(), Session(settings_for(github, model), clock=clock)
-            task = asyncio.create_task(session.run(REQUEST, heard))
-            await asyncio.sleep(moment)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            await session.aclose()
-            await assert_quiet(github, model)
+    clock, script = Quick(), ([pause(3.0), *CALLS], [say("# Half"), stall()])
+    async with nothing_left_behind(), TimedServer(clock) as github, ModelServer(*script) as model:
+        troubled(github)
+        heard, session = Heard(), Session(settings_for(github, model), clock=clock)
+        task = asyncio.create_task(session.run(REQUEST, heard))
+        await asyncio.sleep(moment)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await session.aclose()
+        await assert_quiet(github, model)
     check_events(heard.events)
     assert heard.finished["outcome"] == "cancelled"
 

@@ -138,6 +138,52 @@ class _Watched(asyncio.StreamReaderProtocol):
         super().connection_lost(exc)
 
 
+class Unreachable:
+    """An address where connecting takes for ever: its queue of connections is full, and nobody accepts them."""
+
+    def __init__(self) -> None:
+        self._listener = socket.socket()
+        self._waiting: list[socket.socket] = []
+
+    @property
+    def url(self) -> str:
+        return "http://{}:{}".format(*self._listener.getsockname())
+
+    def __enter__(self) -> Self:
+        self._listener.bind(("127.0.0.1", 0))
+        self._listener.listen(0)
+        for _ in range(3):
+            one = socket.socket()
+            one.setblocking(False)
+            one.connect_ex(self._listener.getsockname())
+            self._waiting.append(one)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in (*self._waiting, self._listener):
+            one.close()
+
+
+class Deaf:
+    """An address that takes connections, and never reads what comes."""
+
+    def __init__(self) -> None:
+        self._listener = socket.socket()
+
+    @property
+    def url(self) -> str:
+        return "http://{}:{}".format(*self._listener.getsockname())
+
+    def __enter__(self) -> Self:
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self._listener.bind(("127.0.0.1", 0))
+        self._listener.listen(50)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+
 class HttpServer:
     """Serves what `answer` returns; subclasses say what that is.
 
@@ -197,6 +243,13 @@ class HttpServer:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._server.wait_closed()
+
+    async def vanish(self) -> None:
+        """Be gone: what is under way breaks off, and nobody listens any more."""
+        assert self._server is not None
+        self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
 
     @contextlib.contextmanager
     def in_thread(self) -> Iterator[Self]:
