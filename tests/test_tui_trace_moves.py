@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from rich.cells import cell_len
@@ -167,6 +168,18 @@ async def test_a_long_trace_is_searched_in_slices_and_wholly() -> None:
         while not app.view.search.done:
             await pilot.pause()
         assert app.view.told == "2,000 hits"
+
+
+async def test_what_is_found_is_drawn_before_a_long_trace_is_searched_wholly() -> None:
+    app = TraceApp()
+    async with app.run_test(size=(80, 30)) as pilot:
+        app.feed(*long_run(20_000))
+        await pilot.pause()
+        drawn = app.view.lines_drawn
+        app.pane.search("imported")
+        while app.view.lines_drawn == drawn:
+            await asyncio.sleep(0)
+        assert not app.view.search.done
 
 
 # -- copying --------------------------------------------------------------------------------

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import ClassVar
 
+from rich.console import RenderableType
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Markdown
 
@@ -55,6 +58,7 @@ class Board(DashboardApp):
     def __init__(self, work: Callable[[Board], Awaitable[None]]) -> None:
         super().__init__(ScriptedSession(), clock=SystemClock())
         self.counter = Beat()
+        self.painted = asyncio.Event()
         self._work_to_do = work
 
     async def on_dashboard_screen_ready(self) -> None:
@@ -64,11 +68,16 @@ class Board(DashboardApp):
         self.set_timer(0.5, self._start_work)
 
     def _start_work(self) -> None:
+        gc.freeze()  # as the program does when everything is imported
         self.run_worker(self._do())
 
     async def _do(self) -> None:
         await self._work_to_do(self)
         self.exit(0)
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        super()._display(screen, renderable)
+        self.painted.set()
 
     def action_beat(self) -> None:
         """A key was pressed."""
@@ -84,7 +93,15 @@ class Board(DashboardApp):
 
     def take(self, event: ev.Event) -> None:
         """The run emits an event."""
-        self._emit(ev.stamp(event, self.run_time(), RUN))
+        self.show(self.stamped(event))
+
+    def stamped(self, event: ev.Event) -> ev.Event:
+        """An event as the run emits it now."""
+        return ev.stamp(event, self.run_time(), RUN)
+
+    def show(self, event: ev.Event) -> None:
+        """Take in a stamped event, as the session hands it over."""
+        self._emit(event)
 
     def draw(self) -> None:
         """Draw what came, now."""
@@ -123,6 +140,7 @@ class Bare(App[None]):
         self.set_timer(0.5, self._start_work)
 
     def _start_work(self) -> None:
+        gc.freeze()
         self.run_worker(self._do())
 
     async def _do(self) -> None:

@@ -19,6 +19,8 @@ class Drawn(Protocol):
     """What draws a part of the state (a pane, the header)."""
 
     AREAS: ClassVar[tuple[Area, ...]]
+    REST: ClassVar[float]
+    """Seconds between two drawings of this part at least; its numbers need not follow every event."""
 
     def update_from(self, state: DashboardState, now: float) -> None:
         """Draw the state."""
@@ -35,6 +37,7 @@ class Refresher:
         now: the run's time in seconds.
         visible: who can be seen at the moment.
         set_timer: Textual's one-shot timer.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -43,12 +46,16 @@ class Refresher:
         now: Callable[[], float],
         visible: Callable[[], Sequence[Drawn]],
         set_timer: Callable[[float, Callable[[], None]], Timer],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._state = state
         self._now = now
         self._visible = visible
         self._set_timer = set_timer
+        self._clock = clock
         self._drawn: dict[Drawn, tuple[int, ...]] = {}
+        self._drawn_at: dict[Drawn, float] = {}
+        self._due: dict[Drawn, float | None] = {}
         self._last = 0.0
         self._flushing: Timer | None = None
         self._ticking: Timer | None = None
@@ -61,22 +68,40 @@ class Refresher:
     def wake(self) -> None:
         """Something changed: draw it soon, with whatever else changes until then."""
         if self._flushing is None:
-            wait = self._last + INTERVAL - time.monotonic()
-            self._flushing = self._set_timer(max(0.001, wait), self.flush)
+            self._draw_in(self._last + INTERVAL - self._clock())
+
+    def _draw_in(self, seconds: float) -> None:
+        self._flushing = self._set_timer(max(0.001, seconds), self._flush_rested)
 
     def flush(self) -> None:
-        """Draw what changed, now."""
+        """Draw all that changed, now."""
+        self._flush(None)
+
+    def _flush_rested(self) -> None:
+        """Draw what changed, and was not drawn just before; the rest of it later."""
+        self._flush(self._clock())
+
+    def _flush(self, moment: float | None) -> None:
         if self._flushing is not None:
             self._flushing.stop()
             self._flushing = None
-        self._last = time.monotonic()
+        self._last = self._clock()
         now = self._now()
+        later: list[float] = []
         for part in self._visible():
             revisions = self._state.revisions.of(*part.AREAS)
-            if self._drawn.get(part) != revisions:
-                self._drawn[part] = revisions
-                part.update_from(self._state, now)
+            if self._drawn.get(part) == revisions:
+                continue
+            rested = self._drawn_at.get(part, 0.0) + part.REST
+            if moment is not None and moment < rested:
+                later.append(rested)
+                continue
+            self._drawn[part], self._drawn_at[part] = revisions, self._last
+            self._due.pop(part, None)
+            part.update_from(self._state, now)
         self.tick()
+        if later:
+            self._draw_in(max(self._last + INTERVAL, min(later)) - self._last)
 
     def tick(self) -> None:
         """Draw what time changed, and wait until it changes more."""
@@ -84,6 +109,13 @@ class Refresher:
             self._ticking.stop()
             self._ticking = None
         now = self._now()
-        waits = [wait for part in self._visible() if (wait := part.tick(now)) is not None]
+        waits: list[float] = []
+        for part in self._visible():
+            due = self._due.get(part, now)
+            if due is not None and due <= now + LEAST_TICK / 2:
+                wait = part.tick(now)
+                self._due[part] = due = None if wait is None else now + wait
+            if due is not None:
+                waits.append(due - now)
         if waits:
             self._ticking = self._set_timer(max(LEAST_TICK, min(waits)), self.tick)

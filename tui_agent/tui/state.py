@@ -51,6 +51,8 @@ HISTORY = 240
 """How many values of a quota are kept for its sparkline."""
 NOTICES = 200
 """How many notices are kept."""
+CONCURRENT = 16
+"""So many calls may go on at once before it is looked which of them ended meanwhile."""
 SAME_WINDOW = 5
 """Seconds by which two replies of one rate-limit window may differ in their `reset`."""
 
@@ -78,10 +80,16 @@ class DashboardState:
     grounding: GroundingState | None = None
     revisions: Revisions = field(default_factory=Revisions)
     _turns: dict[int, Turn] = field(default_factory=dict)
+    _under_way: list[Call] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for name in BREAKER_NAMES:
             self.breakers.setdefault(name, BreakerRow(name, threshold=self.threshold))
+
+    def under_way(self) -> list[Call]:
+        """The calls that have not ended yet, found without looking through all that ever were."""
+        self._under_way = [call for call in self._under_way if call.running]
+        return self._under_way
 
     # -- time and dispatch ------------------------------------------------------------------
 
@@ -122,7 +130,7 @@ class DashboardState:
             outcome="running",
         )
         self.tokens, self.grounding, self.snapshot_call = Tokens(), None, None
-        self.turns, self._turns, self.calls, self.lanes = [], {}, {}, []
+        self.turns, self._turns, self.calls, self.lanes, self._under_way = [], {}, {}, [], []
         self.notices = [notice for notice in self.notices if notice.run_id is None]
         self.report.show(Stream(), None)
         self.revisions.raise_("run", "trace", "calls", "breakers", "quota", "report", "notices", "grounding")
@@ -142,11 +150,10 @@ class DashboardState:
         run = self.run
         run.outcome, run.error = event.outcome, event.error
         run.tool_calls, run.requests, run.elapsed = event.tool_calls, event.requests, event.elapsed
-        for call in self.lanes:
-            if call.finished_at is None:
-                # a tool call was cut short; the model's or the snapshot's request is what the run failed on
-                lost = call.call_id is None and event.outcome != "cancelled"
-                call.finish(event.at, "error" if lost else "cancelled")
+        for call in self.under_way():
+            # a tool call was cut short; the model's or the snapshot's request is what the run failed on
+            lost = call.call_id is None and event.outcome != "cancelled"
+            call.finish(event.at, "error" if lost else "cancelled")
         for turn in self.turns[-1:]:
             turn.finished_at = event.at
             turn.revision += 1
@@ -268,11 +275,18 @@ class DashboardState:
         # Some servers give the ids of one turn again in the next: the latest call of an id is meant.
         if call.call_id is not None:
             self.calls[call.call_id] = call
-        self.lanes.append(call)
+        self._open_lane(call)
         turn.calls.append(call)
         self.run.tool_calls += 1
         self._touch(turn)
         self.revisions.raise_("calls", "run")
+
+    def _open_lane(self, call: Call) -> Call:
+        self.lanes.append(call)
+        if len(self._under_way) > 2 * CONCURRENT:
+            self.under_way()
+        self._under_way.append(call)
+        return call
 
     def _on_tool_finished(self, event: ev.ToolFinished) -> None:
         turn = self._turn(event.turn, event.at)
@@ -284,7 +298,7 @@ class DashboardState:
         call.elapsed = event.elapsed
         self.run.cache_hits += event.cache == "hit"
         self.run.revalidated += event.cache == "revalidated"
-        call.finish(event.at, event.outcome)
+        call.finish(event.at, "cancelled" if event.result.get("cancelled") is True else event.outcome)
         if event.outcome == "ok" and event.attempts:
             self._succeeded(event.tool)
         self._touch(turn)
@@ -297,12 +311,10 @@ class DashboardState:
         if name == "llm" and self.turns:
             turn = self.turns[-1]
             if turn.model_call is None or turn.model_call.finished_at is not None:
-                turn.model_call = Call(name, turn.number, turn.started_at)
-                self.lanes.append(turn.model_call)
+                turn.model_call = self._open_lane(Call(name, turn.number, turn.started_at))
             return turn.model_call
         if self.snapshot_call is None or self.snapshot_call.finished_at is not None:
-            self.snapshot_call = Call(name, 0, 0.0)
-            self.lanes.append(self.snapshot_call)
+            self.snapshot_call = self._open_lane(Call(name, 0, 0.0))
         return self.snapshot_call
 
     def _touch_request(self, call: Call) -> None:

@@ -25,6 +25,7 @@ class RunHeader(Widget):
 
     ALLOW_SELECT = False
     AREAS: ClassVar[tuple[Area, ...]] = ("run",)
+    REST: ClassVar[float] = 0.25
 
     def __init__(self, context_limit: int | None = None) -> None:
         super().__init__(id="header")

@@ -7,11 +7,11 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_agent.tui.lane_picture import Columns, axis_line, lane_line, span_of
 from tui_agent.tui.state import Area, Call, DashboardState
+from tui_agent.tui.widgets.lines import LinesView
 from tui_agent.tui.widgets.pane import Pane
 
 AXIS_LINES = 1
@@ -19,10 +19,11 @@ SOON = 10.0
 """Seconds below which a countdown is shown in tenths."""
 
 
-class LanesView(ScrollView, can_focus=True):
+class LanesView(LinesView, can_focus=True):
     """The lanes, virtualised: only the visible ones are drawn, and the time axis spans just these."""
 
     ALLOW_SELECT = False
+    DEFAULT_CSS = "LanesView { height: 1fr; overflow: hidden auto; scrollbar-size-vertical: 1; }"
 
     def __init__(self) -> None:
         super().__init__(id="lanes-view")
@@ -49,17 +50,21 @@ class LanesView(ScrollView, can_focus=True):
         self._fit()
 
     def _fit(self) -> None:
-        size = Size(self.scrollable_content_region.width, len(self._lanes) + AXIS_LINES)
-        if size != self.virtual_size:
+        region, height = self.scrollable_content_region, len(self._lanes) + AXIS_LINES
+        if self.show_vertical_scrollbar and height > region.height:
+            self.resize_lines(region.width, height)
+        elif (size := Size(region.width, height)) != self.virtual_size:
             self.virtual_size = size
-        if self._follow:
-            self.scroll_end(animate=False, x_axis=False)
+        if self._follow and round(self.scroll_y) != self.max_scroll_y:
+            self.scroll_to(y=self.max_scroll_y, animate=False, force=True, immediate=True)
+        elif self.show_vertical_scrollbar:
+            self.move_bar(round(self.scroll_y), height)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Follow the newest lane only while the end is in sight."""
+        self._lines = None
         super().watch_scroll_y(old_value, new_value)
         self._follow = round(new_value) >= self.max_scroll_y
-        self._lines = None
 
     def notify_style_update(self) -> None:
         """Colours may be other ones now."""
@@ -98,10 +103,11 @@ class LanesPane(Pane):
 
     TITLE = "Tool calls"
     AREAS: ClassVar[tuple[Area, ...]] = ("calls",)
+    REST: ClassVar[float] = 0.125
 
     def __init__(self) -> None:
         super().__init__(id="lanes")
-        self._lanes: list[Call] = []
+        self._state = DashboardState()
         self.view = LanesView()
 
     def compose(self) -> ComposeResult:
@@ -110,12 +116,12 @@ class LanesPane(Pane):
 
     def update_from(self, state: DashboardState, now: float) -> None:
         """Draw the calls as they stand at `now` (run seconds)."""
-        self._lanes = state.lanes
+        self._state = state
         self.view.show(state.lanes, now)
 
     def tick(self, now: float) -> float | None:
         """Let bars grow and count down; answers the seconds until the next change, None while no call is under way."""
-        under_way = [call for call in self._lanes if call.running]
+        under_way = self._state.under_way()
         if not under_way:
             return None
         self.view.go(now)

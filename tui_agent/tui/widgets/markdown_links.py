@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.scroll_view import ScrollView
 
+from tui_agent.tui.widgets.lines import LinesView
 from tui_agent.tui.widgets.markdown_document import Document
 from tui_agent.tui.widgets.markdown_inline import Link, openable
 from tui_agent.tui.widgets.markdown_place import Placement
@@ -18,7 +18,7 @@ LinkPlace = tuple[int, int]
 """A block's number and which of its links. It outlives the reading of a block that still grows."""
 
 
-class LinkedView(ScrollView):
+class LinkedView(LinesView):
     """A view whose links open when they lead to http(s); all it does is by data, never by an action in the text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

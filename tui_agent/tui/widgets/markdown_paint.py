@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -29,6 +31,7 @@ class Painter:
         self._widget = widget
         self._palette = Palette(widget)
         self._strips: dict[int, Strip] = {}
+        self._placeholder: tuple[object, list[Strip]] = (None, [])
 
     def forget(self, first: int = 0, last: int | None = None) -> None:
         """The lines from `first` to before `last` changed; all of them by default."""
@@ -40,6 +43,7 @@ class Painter:
     def new_colours(self) -> None:
         """The theme changed."""
         self._palette.forget()
+        self._placeholder = (None, [])
         self.forget()
 
     def strip(self, placement: Placement, y: int, width: int, active: Link | None) -> Strip:
@@ -53,14 +57,21 @@ class Painter:
 
     def placeholder(self, text: str, y: int, size: Size) -> Strip:
         """Line `y` of a text in the middle of an otherwise empty page."""
-        width = max(1, size.width - 2)
-        lines = break_lines(text, width)
-        row = y - max(0, size.height - len(lines)) // 2
-        shown = text[lines[row].start : lines[row].end] if 0 <= row < len(lines) else ""
-        left = (size.width - cell_len(shown)) // 2
+        if self._placeholder[0] != (text, size):
+            self._placeholder = ((text, size), list(self._placed(text, size)))
+        return self._placeholder[1][y]
+
+    def _placed(self, text: str, size: Size) -> Iterator[Strip]:
+        lines = break_lines(text, max(1, size.width - 2))
+        first = max(0, size.height - len(lines)) // 2
         style = self._palette.style(("placeholder",))
-        right = size.width - left - cell_len(shown)
-        return Strip([Segment(" " * left, style), Segment(shown, style), Segment(" " * right, style)], size.width)
+        blank = Strip([Segment(" " * size.width, style)], size.width)
+        for row in range(-first, max(1, size.height) - first):
+            shown = text[lines[row].start : lines[row].end] if 0 <= row < len(lines) else ""
+            left = (size.width - cell_len(shown)) // 2
+            right = size.width - left - cell_len(shown)
+            parts = [Segment(" " * left, style), Segment(shown, style), Segment(" " * right, style)]
+            yield Strip(parts, size.width) if shown else blank
 
     def _drawn(self, placement: Placement, y: int, active: Link | None) -> Strip:
         _, line = placement.line(y)

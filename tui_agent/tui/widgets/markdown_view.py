@@ -7,10 +7,9 @@ from time import perf_counter
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import var
-from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
@@ -202,9 +201,8 @@ class MarkdownView(LinkedView, can_focus=True):
         if size == self.virtual_size:
             return
         if self.show_vertical_scrollbar and height > self.scrollable_content_region.height:
-            # The reactive would lay out the whole screen again, for every new line; only the scrollbar has to know.
-            self.set_reactive(ScrollView.virtual_size, size)
-            self.vertical_scrollbar.window_virtual_size = height
+            self.resize_lines(*size)
+            self.move_bar(round(self.scroll_y), height)
         else:
             self.virtual_size = size
 
@@ -363,30 +361,12 @@ class MarkdownView(LinkedView, can_focus=True):
         super().notify_style_update()
         self._painter.new_colours()
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines for the screen.
-
-        Textual would take every line apart, put it together anew and filter it again for each new position. Here a
-        line that only scrolls is the very strip that it was, with all that Textual keeps in it.
-        """
-        if self.styles.gutter or self.styles.opacity != 1.0 or self.styles.tint.a:
-            return super().render_lines(crop)
-        _, background = self.background_colors
-        filters = self.get_line_filters()
-        left, right = crop.column_span
-        strips: list[Strip] = []
-        for y in crop.line_range:
-            strip = self._strip(y)
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, background)
-            strips.append(strip.crop(left, right))
-        return strips
-
     def render_line(self, y: int) -> Strip:
         """One line of the screen, its segments saying where in the text they stand (for selection)."""
-        return self._strip(y).apply_offsets(0, y + self.scroll_offset.y)
+        return self.line_strip(y).apply_offsets(0, y + self.scroll_offset.y)
 
-    def _strip(self, y: int) -> Strip:
+    def line_strip(self, y: int) -> Strip:
+        """One line of the screen."""
         if not self._placement.height:
             return self._painter.placeholder(self.placeholder, y, self.size)
         at = y + self.scroll_offset.y

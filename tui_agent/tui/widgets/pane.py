@@ -21,6 +21,8 @@ class Pane(Widget):
     """The pane's name, exactly as it stands in its border."""
     AREAS: ClassVar[tuple[Area, ...]] = ()
     """The parts of the state that the pane draws."""
+    REST: ClassVar[float] = 0.0
+    """Seconds between two drawings of events at least, where 15 times a second is more than it needs."""
 
     def on_mount(self) -> None:
         """Show the pane's name in its border."""

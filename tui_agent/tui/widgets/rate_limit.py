@@ -41,6 +41,7 @@ class RateLimitPane(Pane):
 
     TITLE = "Rate limit"
     AREAS: ClassVar[tuple[Area, ...]] = ("quota", "run", "calls")
+    REST: ClassVar[float] = 0.25
 
     def __init__(self, epoch: Callable[[], float]) -> None:
         super().__init__(id="rate-limit")
@@ -87,7 +88,7 @@ class RateLimitPane(Pane):
         return _to_next(left, 60.0 if left > 600 else 1.0)
 
     def _waiting_until(self) -> float | None:
-        waits = (call.waiting(self._now) for call in self._state.lanes if call.running)
+        waits = (call.waiting(self._now) for call in self._state.under_way())
         ends = [wait.until for wait in waits if wait is not None and wait.kind == "limit" and wait.until is not None]
         return max(ends, default=None)
 

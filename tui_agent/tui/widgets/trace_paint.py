@@ -42,11 +42,14 @@ class Painter:
         self._search = search
         self._styles: dict[tuple[str, bool], Style] = {}
         self._hits: LRUCache[Node, tuple[str, list[int]]] = LRUCache(64)
+        self._blank: Strip | None = None
+        self._hint: tuple[object, int, list[Strip]] = (None, 0, [])
 
     def forget(self) -> None:
         """Styles or the search are others now."""
         self._styles.clear()
         self._hits.clear()
+        self._blank, self._hint = None, (None, 0, [])
 
     def line(self, node: Node, width: int, on_cursor: bool) -> Strip:
         """A node's line."""
@@ -69,15 +72,24 @@ class Painter:
 
     def blank(self, width: int) -> Strip:
         """A row with nothing in it."""
-        return Strip.blank(width, self._style("trace--plain"))
+        if self._blank is None or self._blank.cell_length != width:
+            self._blank = Strip.blank(width, self._style("trace--plain"))
+        return self._blank
 
     def hint(self, words: str, y: int, width: int, height: int) -> Strip:
         """Row `y` of an empty pane that says what comes here."""
-        rows = wrap(words, max(1, width - 4))
-        at = y - max(0, (height - len(rows)) // 3)
-        if not 0 <= at < len(rows):
-            return self.blank(width)
-        text = words[slice(*rows[at])]
+        key = (words, width, height)
+        if self._hint[0] != key:
+            rows = wrap(words, max(1, width - 4))
+            self._hint = (
+                key,
+                max(0, (height - len(rows)) // 3),
+                [self._hinted(words[slice(*row)], width) for row in rows],
+            )
+        _, first, strips = self._hint
+        return strips[y - first] if 0 <= y - first < len(strips) else self.blank(width)
+
+    def _hinted(self, text: str, width: int) -> Strip:
         left = max(0, width - cell_len(text)) // 2
         return self._whole([Segment(" " * left + text, self._style("trace--muted"))], width, False)
 

@@ -10,6 +10,9 @@ from textual.binding import Binding, BindingType
 from tui_agent.tui.widgets.trace_tree import Node
 from tui_agent.tui.widgets.trace_window import TraceWindow
 
+PAUSE = 0.005
+"""Seconds between two slices of a search, in which hits are drawn and keys answered."""
+
 
 class TraceView(TraceWindow, can_focus=True):
     """The trace's rows with the keys and clicks that they understand."""
@@ -174,14 +177,18 @@ class TraceView(TraceWindow, can_focus=True):
         self._repaint()
         self._tell()
         if not self.search.done:
-            self.call_later(self._find_more, self.search.query)
+            self._go_on(self.search.query)
         return count
+
+    def _go_on(self, query: str) -> None:
+        # By a timer: a callback behind a callback would leave no moment in which what was found is drawn.
+        self.set_timer(PAUSE, lambda: self._find_more(query))
 
     def _find_more(self, query: str) -> None:
         if query != self.search.query:
             return
         if self.search.go_on():
-            self.call_later(self._find_more, query)
+            self._go_on(query)
         else:
             self._repaint()
         self._tell()

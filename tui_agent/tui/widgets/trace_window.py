@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import ClassVar, Final
 
 from textual import events
 from textual.cache import LRUCache
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from tui_agent.tui.state import DashboardState
+from tui_agent.tui.widgets.lines import LinesView
 from tui_agent.tui.widgets.trace_paint import Painter, room
 from tui_agent.tui.widgets.trace_search import Search
 from tui_agent.tui.widgets.trace_sync import Address, TraceSync, addresses
@@ -22,18 +20,16 @@ from tui_agent.tui.widgets.trace_tree import Node, Tree
 HINT: Final = "Nothing to trace yet. Name a repository below and press Enter: every step of the agent appears here."
 MANY: Final = 100
 """Where more nodes than this changed at once, the whole pane is drawn."""
-EIGHTHS: Final = 8
-"""In how many steps of a cell Textual draws the thumb of a scroll bar."""
 FEW: Final = 8
 """So many nodes are looked for one by one; of more, those on the page are found row by row."""
 Place = tuple[Node, int]
 """A row: 0 is a node's line, 1… its text."""
 
 
-class TraceWindow(ScrollView):
+class TraceWindow(LinesView):
     """The rows, the cursor, and the end that is followed.
 
-    `lines_drawn` counts the rows ever drawn: the work done.
+    `lines_drawn` counts the rows ever made of words: the work done.
     """
 
     ALLOW_SELECT = False
@@ -93,7 +89,6 @@ class TraceWindow(ScrollView):
         self._cursor: Place | None = None
         self._drawn_cursor = -1
         self._place = 0
-        self._thumb = (0, 0, False)
         self._width, self._page = 0, 1
         self._painter = Painter(self.get_component_rich_style, self.search)
         self._strips: LRUCache[Place, tuple[object, Strip]] = LRUCache(512)
@@ -240,9 +235,7 @@ class TraceWindow(ScrollView):
     def _commit(self, top: int) -> None:
         """Scroll to `top` and draw what changed."""
         height = self.tree_.height
-        if height != self.virtual_size.height:
-            # No new layout of the screen for it: the scroll bar is always there, and is told here.
-            self.set_reactive(TraceWindow.virtual_size, Size(self._width, height))
+        self.resize_lines(self._width, height)
         dirty, self.tree_.dirty = self.tree_.dirty, {}
         cursor, before = self.cursor, self._drawn_cursor
         self._drawn_cursor = -1 if cursor is None else self._row_of(cursor)
@@ -253,20 +246,7 @@ class TraceWindow(ScrollView):
             self.refresh()
         else:
             self._paint(top, dirty, {before, self._drawn_cursor} if before != self._drawn_cursor else set())
-        self._move_bar(top, height)
-
-    def _move_bar(self, top: int, height: int) -> None:
-        """Tell the scroll bar; it is drawn only where its thumb is seen to change, which is seldom in a long trace."""
-        bar = self.vertical_scrollbar
-        bar.set_reactive(ScrollBar.position, float(top))
-        bar.set_reactive(ScrollBar.window_virtual_size, height)
-        page = self._page
-        size = max(1.0, page * page / max(height, page))
-        start = int((page - size) * top / max(1, height - page) * EIGHTHS)
-        thumb = (start, ceil(size * EIGHTHS), height > page)
-        if thumb != self._thumb:
-            self._thumb = thumb
-            bar.refresh()
+        self.move_bar(top, height)
 
     def _paint(self, top: int, dirty: dict[Node, bool], rows: set[int]) -> None:
         """Draw the rows of what changed, and `rows`."""
@@ -358,7 +338,6 @@ class TraceWindow(ScrollView):
 
     def render_line(self, y: int) -> Strip:
         """Draw one row of the window."""
-        self.lines_drawn += 1
         width, row = self._width, self._top + y
         tree = self.tree_
         if not tree.height:
@@ -377,6 +356,7 @@ class TraceWindow(ScrollView):
         known = self._strips.get(place)
         if known is not None and known[0] == stamp:
             return known[1]
+        self.lines_drawn += 1
         if inner:
             strip = self._painter.text(node, layout.text, span, width, on_cursor)
         else:
