@@ -129,9 +129,11 @@ async def test_a_probe_is_judged_by_whether_the_service_lives(step: Any, after: 
 async def test_a_probe_that_is_cancelled_gives_its_place_to_the_next() -> None:
     async with desk(reads(0, 1, 2), [pause(31.0), *reads(3)], [*reads(4)], FINAL) as one:
         one.github.on("read_file", *[faults.refuse(500)] * 3, faults.hold())
-        heard = Heard()
+        probing = asyncio.Event()
+        heard = Heard(on_event=lambda event: getattr(event, "state", "") == "half_open" and probing.set())
         task = asyncio.create_task(one.session.run(REQUEST, heard))
-        await until(lambda: one.asked == 4, seconds=100)
+        await probing.wait()
+        await until(lambda: one.asked == 4)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
