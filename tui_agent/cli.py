@@ -13,7 +13,6 @@ from tui_agent.cli_options import COMMAND_HELP, build_parser
 from tui_agent.cli_streams import complain, silence, write
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
-from tui_agent.safe_text import visible
 from tui_agent.settings import Settings, default_config_file
 from tui_agent.splash import Splash
 
@@ -126,6 +125,7 @@ def _command(options: Namespace) -> str | None:
 def _cache(arguments: Sequence[str]) -> int:
     """The command that speaks of the cache; the exit code."""
     from tui_agent.frontends.cache_command import CacheError, answer
+    from tui_agent.safe_text import visible
 
     try:
         said = answer(arguments)

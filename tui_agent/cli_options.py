@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from typing import NoReturn
 
 from tui_agent import __version__
@@ -37,6 +36,13 @@ COMMAND_HELP = {
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one sentence, raised instead of printed with a page of usage."""
 
+    later: frozenset[str] = frozenset()
+
+    def format_help(self) -> str:
+        """The help with what stands below the options, which nothing else needs."""
+        self.epilog = _epilog(self.later)
+        return super().format_help()
+
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print; `UsageError` always."""
         raise UsageError(f"{message.removeprefix('argument ').rstrip('.')} (see {APP_NAME} --help).")
@@ -52,11 +58,11 @@ def build_parser(later: frozenset[str] = frozenset()) -> Parser:
         prog=APP_NAME,
         usage="%(prog)s [options] [REPO ...]",
         description="Watch an agent explore a repository and write a report.",
-        epilog=_epilog(later),
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30, width=WIDTH),
         allow_abbrev=False,
         add_help=False,
     )
+    parser.later = later
     parser.add_argument(
         "repo",
         nargs="*",
@@ -149,6 +155,8 @@ def _epilog(later: frozenset[str]) -> str:
 
 def _entry(name: str, about: str) -> list[str]:
     """A name and what it means, the way argparse sets its options."""
+    import textwrap
+
     indent = " " * 30
     text = textwrap.wrap(
         about, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False

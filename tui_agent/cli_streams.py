@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from tui_agent.redact import Redactor
-from tui_agent.safe_text import one_line
+if TYPE_CHECKING:
+    from tui_agent.redact import Redactor
 
 
 def complain(text: str, redact: Redactor | None = None) -> None:
     """Say one sentence on stderr, safe for a terminal; nobody may be listening."""
+    # Where nothing is wrong, nothing of it is needed.
+    from tui_agent.safe_text import one_line
+
     line = f"repo-agent-tui: {one_line(redact(text) if redact else text)}\n"
     if write(sys.stderr, line) is not None:
         silence(sys.stderr)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import quote
 
 REDACTED = "[secret]"
 
@@ -30,6 +28,9 @@ class Redactor:
 
     def deep(self, value: Any) -> Any:
         """A JSON value with each secret replaced in all of its strings, names of fields included."""
+        # `--help` does without.
+        import json
+
         # One search through the text of it; the walk is for the rare value that needs it.
         return self._walk(value) if self.pattern.search(json.dumps(value, ensure_ascii=False)) else value
 
@@ -92,4 +93,7 @@ def _is_credential(text: str) -> bool:
 def _forms(secret: str) -> set[str]:
     """The secret as it stands in a text: plain, in a URL, as a host's name, in JSON, in Python's words for an error."""
     plain = secret.strip()
+    import json
+    from urllib.parse import quote
+
     return {secret, plain, quote(plain, safe=""), plain.lower(), json.dumps(plain)[1:-1], repr(plain)[1:-1]}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tui_agent.request import UsageError
-from tui_agent.safe_text import one_line
 from tui_agent.settings_kinds import SWITCH, Kind
 
 # By rank, the lowest first.
@@ -48,7 +47,7 @@ class Found(NamedTuple):
 
 def bad_value(label: str, kind: Kind, text: str) -> UsageError:
     """What is wrong with a value; one that may hold a secret is not repeated."""
-    instead = f", not {one_line(text, 40)!r}" if kind.echo else ""
+    instead = f", not {_shown(text, 40)!r}" if kind.echo else ""
     return UsageError(f"{label} must be {kind.must}{instead}.")
 
 
@@ -68,7 +67,7 @@ def read_env_file(cwd: Path | None, env_file: Path | None, ours: Collection[str]
     """
     what = "The file .env in this folder"
     if env_file is not None:
-        path, what = env_file, f"The file of --env-file ({one_line(str(env_file), 80)})"
+        path, what = env_file, f"The file of --env-file ({_shown(str(env_file), 80)})"
     elif cwd is not None and _is_file(cwd / ".env", what):
         path = cwd / ".env"
     else:
@@ -98,7 +97,7 @@ def read_config(path: Path, kinds: Mapping[str, Kind]) -> Mapping[str, str]:
     Raises:
         UsageError: the file cannot be read or is no TOML, a name means nothing, a value has the wrong type.
     """
-    what = f"The file {one_line(str(path), 120)}"
+    what = f"The file {_shown(str(path), 120)}"
     if not _is_file(path, what):
         return {}
     text = _read_text(path, what)
@@ -107,10 +106,10 @@ def read_config(path: Path, kinds: Mapping[str, Kind]) -> Mapping[str, str]:
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{what} is not valid TOML: {one_line(str(error), 120)}.") from error
+        raise UsageError(f"{what} is not valid TOML: {_shown(str(error), 120)}.") from error
     texts: dict[str, str] = {}
     for name, value in table.items():
-        label = f"{one_line(name, 60)} (in config.toml)"
+        label = f"{_shown(name, 60)} (in config.toml)"
         if name not in kinds:
             raise UsageError(f"{label} is no setting; --help lists them.")
         kind = kinds[name]
@@ -141,3 +140,11 @@ def _read_text(path: Path, what: str) -> str:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise UsageError(f"{what} is not UTF-8 text.") from error
+
+
+def _shown(text: str, width: int) -> str:
+    """Text from outside, on one line."""
+    # `--help` does without.
+    from tui_agent.safe_text import one_line
+
+    return one_line(text, width)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 
-from tui_agent.splash import INTERRUPTED, show
+from tui_agent.splash import INTERRUPTED, NAME, show
 
 
 def main() -> int:
     """Run the program with what was typed; the exit code."""
+    if sys.argv[1:] == ["--version"]:
+        return _say_version()
     # The collector would walk again and again through what is imported; whoever ends importing switches it on.
     gc.disable()
     with show(sys.argv[1:]) as splash:
@@ -19,3 +21,15 @@ def main() -> int:
             # Without a picture, and with nothing begun.
             return INTERRUPTED
         return run(splash=splash)
+
+
+def _say_version() -> int:
+    """The short way to the version, past everything that a run needs; the exit code."""
+    from tui_agent import __version__
+
+    try:
+        print(f"{NAME} {__version__}", flush=True)
+    except (OSError, ValueError):
+        # Nobody reads it; nor is there anybody to tell so when the stream is flushed at the end.
+        sys.stdout = None
+    return 0
