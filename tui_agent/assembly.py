@@ -146,7 +146,7 @@ class Assembly:
 
         address, request, settings = wanted.address, wanted.request, self.settings
         by_llm = wanted.engine == "llm"
-        local = await self._open(address.local_path) if address.local_path else None
+        local = await self._open(address) if address.local_path else None
         plan = Plan(
             owner=address.owner,
             name=address.name,
@@ -220,6 +220,8 @@ class Assembly:
         from tui_agent.agent import notices
 
         told = notices.asked_elsewhere(address, self.settings.github_api_url)
+        if address.local_path is None and Path(wanted.request.repo).is_dir():
+            told.append(notices.folder_of_that_name(wanted.request.repo))
         if wanted.engine == "survey":
             told.append(notices.surveyed(has_key=bool(self.settings.api_key)))
         elif self.settings.base_url not in self._told_hosts:
@@ -227,13 +229,17 @@ class Assembly:
             told.append(notices.receives(self.settings.base_url))
         return told
 
-    async def _open(self, path: Path) -> LocalTransport:
+    async def _open(self, address: Address) -> LocalTransport:
         from tui_agent.transports.local_git import LocalRepositoryError, LocalTransport
 
+        assert address.local_path is not None
         try:
-            return await asyncio.to_thread(LocalTransport.open, path)
+            local = await asyncio.to_thread(LocalTransport.open, address.local_path)
         except LocalRepositoryError as error:
             raise UsageError(str(error)) from error
+        # A folder within a repository keeps the name that was asked for: nothing was renamed.
+        local.name = address.full_name
+        return local
 
     def _local(self, transport: LocalTransport, name: str) -> GitHubClient:
         # No attempt is timed: hashing a large folder takes its time, and there is no server that could hang.

@@ -254,7 +254,9 @@ def _on_terminal(
 
 
 def _is_terminal() -> bool:
-    """Whether stdout is a terminal."""
+    """Whether stdout is a terminal that can be drawn on."""
+    if os.environ.get("TERM") == "dumb":
+        return False
     try:
         return sys.stdout is not None and sys.stdout.isatty()
     except ValueError:

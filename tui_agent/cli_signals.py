@@ -6,11 +6,16 @@ import asyncio
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
 INTERRUPTED = 130
+PATIENCE = 10.0
+"""Seconds that a polite end may take; then the process ends at once."""
+PATIENCE_WITHOUT_TERMINAL = 3.0
+"""The same where the terminal is gone: whoever still writes to it waits for ever."""
 # SIGHUP is not known everywhere.
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
@@ -58,7 +63,15 @@ class Interrupts:
         if not self.received:
             self.received = True
             self._loop.call_soon_threadsafe(self._stop)
+            gone = number == getattr(signal, "SIGHUP", None)
+            end = (lambda: os._exit(INTERRUPTED)) if gone else self._end_at_once
+            watchdog = threading.Timer(PATIENCE_WITHOUT_TERMINAL if gone else PATIENCE, end)
+            watchdog.daemon = True
+            watchdog.start()
         elif number == signal.SIGINT:
-            self._leave()
-            # Threads may still import or read; `sys.exit` would wait for them.
-            os._exit(INTERRUPTED)
+            self._end_at_once()
+
+    def _end_at_once(self) -> None:
+        self._leave()
+        # Threads may still import, read, or write to a terminal that is gone; `sys.exit` would wait for them.
+        os._exit(INTERRUPTED)

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from tui_agent.events import Notice
 from tui_agent.github.address import PUBLIC_API, Address
+from tui_agent.safe_text import one_line
 
 
 def asked_elsewhere(address: Address, api_url: str) -> list[Notice]:
@@ -25,6 +26,11 @@ def surveyed(*, has_key: bool) -> Notice:
     """That no LLM takes part, and why."""
     why = "The" if has_key else "No API key is set: the"
     return _info(f"{why} built-in survey explores by rule and computes its report; no LLM takes part.")
+
+
+def folder_of_that_name(repo: str) -> Notice:
+    """That a folder bears the name that is asked of GitHub."""
+    return _info(f"{one_line(repo, 80)} is asked of GitHub; the folder of that name is ./{one_line(repo, 80)}.")
 
 
 def _info(text: str) -> Notice:

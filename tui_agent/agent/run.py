@@ -348,7 +348,8 @@ class Run:
             outcome=end.outcome,
             report=redact(end.report),
             error=None if end.error is None else redact(end.error),
-            turns=progress.turns,
+            # the request for a report after the last turn is no turn of the loop
+            turns=min(progress.turns, self.plan.max_turns),
             tool_calls=progress.tool_calls,
             requests=self.client.requests if self.plan.source == "github" else 0,
             elapsed=self.clock.monotonic() - self._began,

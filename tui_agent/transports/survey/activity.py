@@ -66,7 +66,7 @@ class Activity:
     @property
     def days_since(self) -> int | None:
         """Whole days from the newest such date to today."""
-        return (self.today - self.latest).days if self.latest else None
+        return (self.today.date() - self.latest.date()).days if self.latest else None
 
     @property
     def median_gap(self) -> float | None:
@@ -80,7 +80,7 @@ class Activity:
 
     def within(self, days: int) -> int:
         """How many of the commits bear a date of the last `days` days."""
-        return sum(1 for when in self.dates if (self.today - when).days < days)
+        return sum(1 for when in self.dates if (self.today.date() - when.date()).days < days)
 
     @property
     def sole_author(self) -> str:
