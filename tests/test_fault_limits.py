@@ -102,7 +102,7 @@ async def at_the_snapshot(bench: Bench, limit: Limit, step: str, *, always: bool
     if always:
         assert heard.finished["outcome"] == "failed" and model.requests == []
         assert len(github.requests) == before - 1 + limit.attempts
-        assert "GITHUB_TOKEN" in heard.finished["error"] and "rate limit ends in" in heard.finished["error"]
+        assert "rate limit ends in" in heard.finished["error"]
     else:
         assert heard.finished["outcome"] == "completed" and len(github.requests) == 3
         (wait,) = heard.of("rate_limit_wait")
@@ -153,7 +153,7 @@ async def test_a_limit_that_is_too_far_away_is_told_at_once_with_its_end(name: s
     async def at_the_commit(bench: Bench) -> None:
         heard, github, model = await bench.run([FINAL], lambda github: github.on("commit", always=step()))
         assert (heard.finished["outcome"], len(github.requests), model.requests) == ("failed", 1, [])
-        assert says in heard.finished["error"] and "GITHUB_TOKEN" in heard.finished["error"]
+        assert says in heard.finished["error"]
         assert heard.finished["elapsed"] < 1
 
     async with nothing_left_behind():

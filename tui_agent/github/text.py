@@ -96,7 +96,8 @@ def _text(text: str, encoding: str, remark: str | None) -> Decoded:
     if not text:
         return Decoded("", encoding, "the file is empty but for a byte order mark.", "empty")
     if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        # a CR alone ends no line, for git and for whoever cites line numbers
+        text = text.replace("\r\n", "\n")
     return Decoded(text, encoding, remark, "text")
 
 
