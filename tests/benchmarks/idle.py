@@ -67,7 +67,7 @@ def run(rounds: int) -> list[tuple[str, float, float]]:
     seen: dict[str, list[Seen]] = {kind: [] for kind in ("bare", *KINDS)}
     for _ in range(min(rounds, MOST_ROUNDS)):
         for kind, processes in seen.items():
-            processes.append(watch("tests.benchmarks.idle", kind, seconds, every=1e6))
+            processes.append(watch("tests.benchmarks.idle", kind, seconds))
     share = {kind: statistics.median(one.told["share"] for one in processes) for kind, processes in seen.items()}
     print("  CPU in % of a core: " + ", ".join(f"{kind} {value * 100:.2f}" for kind, value in share.items()))
     return [

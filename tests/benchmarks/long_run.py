@@ -107,6 +107,7 @@ def _memory() -> float:
 
 async def _keys(board: Board, events: Iterator[ev.Event] | None) -> tuple[int, int]:
     """Let keys be pressed for a while; the numbers of the first and the last of them."""
+    board.counter.ask()
     gc.collect()
     await asyncio.sleep(0.5)
     first, end = board.counter.count, time.monotonic() + KEYS_FOR
@@ -174,9 +175,10 @@ async def filled(board: Board, count: int) -> None:
     drawing = await _in_bunches(board, events, count - 3 * ALONE)
     late = await _one_by_one(board, events)
     memory = (_memory() - before) / count
+    moves = await _moves(board)
+    board.board.trace.view.action_follow()
     keys = {"rest": await _keys(board, None), "run": await _keys(board, events)}
-    await asyncio.sleep(0.2)
-    told({"early": early, "late": late, "drawing": drawing, "memory": memory, "keys": keys, **await _moves(board)})
+    told({"early": early, "late": late, "drawing": drawing, "memory": memory, "keys": keys, **moves})
 
 
 async def empty(board: Board, count: int) -> None:

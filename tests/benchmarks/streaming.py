@@ -95,6 +95,7 @@ async def ours(board: Board, pieces: list[str]) -> None:
     async def write(piece: str) -> None:
         board.take(ev.ReportDelta(turn=1, text=piece))
 
+    board.counter.ask()
     board.begin()
     board.take(ev.TurnStarted(turn=1, max_turns=15))
     await asyncio.sleep(0.5)
@@ -112,6 +113,7 @@ async def ours(board: Board, pieces: list[str]) -> None:
 async def textual(app: Bare, pieces: list[str]) -> None:
     """Textual's stream takes each token."""
     assert app.markdown is not None
+    app.counter.ask()
     stream = app.markdown.get_stream(app.markdown)
     halves = await _pour(pieces, stream.write)
     before = time.process_time()

@@ -47,7 +47,7 @@ def watch(module: str, *arguments: object, every: float = 0.1, timeout: float = 
     Args:
         module: what is run.
         arguments: its arguments.
-        every: seconds between two keys, which begin once the process shows its counter.
+        every: seconds between two keys, which begin once the process shows its counter; it shows none for none.
         timeout: seconds after which it is ended.
 
     Raises:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import zip_longest
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Region
+from textual.strip import Strip
 
 from tui_agent.safe_text import cell_width, one_line
 from tui_agent.tui.state import Area, BreakerRow, DashboardState
@@ -37,6 +40,7 @@ def state_words(row: BreakerRow, now: float) -> str:
 class BreakersPane(Pane, can_focus=True):
     """One row a breaker; the keys that act on one act on the row that the cursor is on."""
 
+    ALLOW_SELECT = False
     TITLE = "Breakers"
     AREAS: ClassVar[tuple[Area, ...]] = ("breakers",)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,7 +56,7 @@ class BreakersPane(Pane, can_focus=True):
         self._cursor = 0
         self._top = 0
         self._now = 0.0
-        self._drawn = Content()
+        self._drawn: list[Content] = []
 
     @property
     def chosen(self) -> str | None:
@@ -101,14 +105,23 @@ class BreakersPane(Pane, can_focus=True):
         height, width = self.content_size.height, self.content_size.width
         self._top = min(max(self._top, self._cursor - height + 1), self._cursor, max(len(self._rows) - height, 0))
         shown = self._rows[self._top : self._top + height]
-        content = Content("\n").join(self._row(row, index, width) for index, row in enumerate(shown, self._top))
-        if content.plain != self._drawn.plain or content.spans != self._drawn.spans:
-            self._drawn = content
-            self.refresh()
+        before, self._drawn = self._drawn, [self._row(row, at, width) for at, row in enumerate(shown, self._top)]
+        for y, (old, new) in enumerate(zip_longest(before, self._drawn, fillvalue=Content())):
+            if old.plain != new.plain or old.spans != new.spans:
+                self.refresh(Region(0, y, width, 1))  # a countdown is one line of the screen, once a second
 
-    def render(self) -> Content:
-        """The rows that fit."""
-        return self._drawn
+    def notify_style_update(self) -> None:
+        """Colours may be other ones now."""
+        super().notify_style_update()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One of the rows that fit."""
+        style, width = self.visual_style, self.content_size.width
+        if y >= len(self._drawn):
+            return Strip.blank(width, style.rich_style)
+        line = self._drawn[y]
+        return Strip(line.render_segments(style), line.cell_length).adjust_cell_length(width, style.rich_style)
 
     def _row(self, row: BreakerRow, index: int, width: int) -> Content:
         sign = ISOLATED if row.isolated else SIGNS[row.state]
