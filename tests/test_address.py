@@ -427,11 +427,10 @@ def test_words_dates_and_paths_in_a_text_are_no_repositories(query: str, tmp_pat
         assert found is None
 
 
-def test_a_folder_counts_as_the_whole_text_or_its_first_word(home: Path) -> None:
+def test_a_folder_counts_as_the_whole_text_or_its_first_word_too(home: Path) -> None:
     for query in ("./pallets", "./pallets 用什么?", "./pallets,用什么", "~/pallets: what is it", "./a folder.d"):
         address = find_address(query, cwd=home)
         assert address is not None and address.local_path is not None
-    assert find_address("look into ./pallets", cwd=home) is None
 
 
 def test_folders_can_be_left_out(home: Path) -> None:
@@ -486,3 +485,16 @@ def test_where_a_text_has_to_name_a_repository_a_bare_name_counts_anywhere(query
 @pytest.mark.parametrize("query", ["is it fast and/or small?", "where is src/app.py?", "does CI/CD run on 2024/05?"])
 def test_words_are_no_repositories_even_then(query: str) -> None:
     assert find_address(query, eager=True) is None
+
+
+@pytest.mark.parametrize(
+    "query", ["What does {} do?", "看看{}吧", "请分析 {} 的结构。", 'look at "{}"', "compare {} and ./b"]
+)
+def test_a_folder_that_exists_counts_anywhere(query: str, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    for path in ("./plain", str(tmp_path / "plain")):
+        text = query.format(path)
+        found = locate(text, cwd=tmp_path)
+        assert found is not None and found.address.local_path == (tmp_path / "plain").resolve()
+        assert text[found.start : found.end] == path
+    assert locate(query.format("./none"), cwd=tmp_path) is None

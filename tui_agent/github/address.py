@@ -254,10 +254,10 @@ def locate(
 ) -> Found | None:
     """The first address in free text and where it stands, punctuation behind it left out (full-width too).
 
-    A URL, `github.com/owner/name` and the ssh forms count anywhere. A path counts as the whole text or its first word,
-    where such a folder exists. A bare `owner/name` counts where little else can be meant: as the whole text; as the
-    first word; behind a word that asks for an analysis ("分析", "analyse", "repo"); or before "repository", "仓库" and
-    the like. Even then "and/or", "CI/CD", "2024/05", "src/app" and "flask/app.py" are words, not repositories.
+    A URL, `github.com/owner/name` and the ssh forms count anywhere; so does the path of a folder that exists. A bare
+    `owner/name` counts where little else can be meant: as the whole text; as the first word; behind a word that asks
+    for an analysis ("分析", "analyse", "repo"); or before "repository", "仓库" and the like. Even then "and/or", "CI/CD",
+    "2024/05", "src/app" and "flask/app.py" are words, not repositories.
 
     Args:
         query: what a person wrote.
@@ -281,6 +281,8 @@ _URL = r"A-Za-z0-9._~!$&'()*+,;=:@%/\-"
 _BARE = re.compile(
     r"(?<![\w.@/\\:$%=&*#~+-])([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]++)/?+(?![\w/@\\=*+-]|:\w)", re.ASCII
 )
+# A folder of this machine within a sentence; it counts where it exists.
+_PATH = re.compile(r"(?<![A-Za-z0-9_./~:-])(?:\.{1,2}|~)?/[^\s，。；：！？、“”‘’\"'`（）()「」『』《》]+")
 _FIRST_WORD = re.compile(rf"[{_OPENING}]*")
 _ASKED_BEFORE = re.compile(
     r"(?:(?:\b(?:analy[sz]e|analysis of|audit|compare|describe|examine|explore|inspect|investigate|look (?:at|into)"
@@ -377,6 +379,13 @@ def _candidates(query: str, own_host: str, local: bool, eager: bool) -> Iterator
             word = re.match(stop, query[begin:])
             if word:
                 spans.append((begin, begin + len(word.group().rstrip("\"'`”’」』》〉】）)>]},;:!?"))))
+    if local:
+        for path in _PATH.finditer(query, 0, 10_000):
+            named_path = path.group().rstrip(_CLOSING.replace(".", ""))
+            # Chinese leaves no blank behind a name, and may itself be one
+            latin = re.match("[!-~]*", named_path)
+            ends = {len(named_path), len(latin.group()) if latin else 0}
+            spans += [(path.start(), path.start() + end) for end in sorted(ends, reverse=True) if end]
     # A pasted log of megabytes holds slashes without end; a request stands at a text's beginning.
     for match in _BARE.finditer(query, 0, 10_000):
         owner, name = match[1], match[2].rstrip(".")

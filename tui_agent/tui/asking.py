@@ -32,9 +32,11 @@ def request_for(
         if current is None:
             return RunRequest(repo=named, question=question)
         return replace(current, repo=named, question=question, ref=None, refresh=False, no_cache=False)
-    is_one_word = len(text.split()) == 1
-    if text[:1] in ("/", "~", ".") and is_one_word:
-        parse(text, api_url=api_url, cwd=cwd)
+    first, *more = text.split() or [""]
+    is_one_word = not more
+    if first.startswith(("/", "~/", "./", "../")) or (is_one_word and ("://" in first or first in (".", "..", "~"))):
+        # it names a place and nothing else: say what is wrong with it
+        parse(first, api_url=api_url, cwd=cwd)
     if current is None:
         if is_one_word:
             parse(text, api_url=api_url, cwd=cwd)
