@@ -256,7 +256,7 @@ def locate(
 
     A URL, `github.com/owner/name` and the ssh forms count anywhere; so does the path of a folder that exists. A bare
     `owner/name` counts where little else can be meant: as the whole text; as the first word; behind a word that asks
-    for an analysis ("分析", "analyse", "repo"); or before "repository", "仓库" and the like. Even then "and/or", "CI/CD",
+    for an analysis ("分析", "analyse"); or before "repository", "仓库" and the like. Even then "and/or", "CI/CD",
     "2024/05", "src/app" and "flask/app.py" are words, not repositories.
 
     Args:
