@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.cli_imports import Courtesy, polite
 from tui_agent.cli_signals import INTERRUPTED, Interrupts
 from tui_agent.cli_streams import quiet_logs
 from tui_agent.events import Emit, RunFinished
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from tui_agent.tui.app import DashboardApp
     from tui_agent.tui.session_like import SessionLike
 
-SWITCH_INTERVAL = 0.001
-"""Seconds after which a thread that imports lets the event loop in."""
 # Out of the alternate screen, cursor on, mouse, paste and focus reports off, plain keys, plain colours.
 _RESET = b"\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[<u\x1b[0m"
 
@@ -43,6 +42,7 @@ class DashboardSession:
         self._wanted = wanted
         self._output = output
         self._refresh = wanted.refresh
+        self.courtesy = Courtesy()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
@@ -67,27 +67,15 @@ class DashboardSession:
         return replace(request, refresh=refresh, no_cache=request.no_cache or wanted.no_cache)
 
     async def prepare(self) -> None:
-        """Import what a run needs, while the dashboard answers keys; the collector rests until that is done."""
-        interval = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_INTERVAL)
-        try:
+        """Import what a run needs, while the dashboard answers keys."""
+        with polite(self.courtesy):
             await self._session.prepare()
-        finally:
-            sys.setswitchinterval(interval)
-            _collect_again()
 
 
 def load() -> None:
     """Import what the dashboard needs; the collector, which would walk through all of it meanwhile, rests."""
     gc.disable()
     importlib.import_module("tui_agent.tui.app")
-
-
-def _collect_again() -> None:
-    """Let the collector work again, on what comes from now on: what was imported stays anyway."""
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
 
 
 async def run_dashboard(
@@ -131,7 +119,7 @@ def _app(session: DashboardSession, wanted: RunRequest, settings: Settings, spla
     if splash.attributes is not None:
         from tui_agent.tui.driver import driver_after
 
-        driver = driver_after(splash.attributes, splash.hand_over)
+        driver = driver_after(splash.attributes, splash.hand_over, session.courtesy.typed)
     app = DashboardApp(
         session,
         wanted if wanted.repo else None,

@@ -7,16 +7,19 @@ from typing import Any
 
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Key
+from textual.message import Message
 
 _ALTERNATE = "\x1b[?1049h"
 
 
-def driver_after(attributes: list[Any], taken: Callable[[], None]) -> type[Driver]:
+def driver_after(attributes: list[Any], taken: Callable[[], None], typed: Callable[[], None]) -> type[Driver]:
     """A driver that begins on an alternate screen which something stands on already.
 
     Args:
         attributes: the terminal's own settings, to be put back in the end.
         taken: called when the screen has become the driver's to leave.
+        typed: called at each key, from a thread.
     """
 
     class DriverAfter(LinuxDriver):
@@ -32,6 +35,12 @@ def driver_after(attributes: list[Any], taken: Callable[[], None]) -> type[Drive
                 if self.attrs_before is not None:
                     self.attrs_before = attributes
                 taken()
+
+        def process_message(self, message: Message) -> None:
+            """Hand on what came from the terminal."""
+            if isinstance(message, Key):
+                typed()
+            super().process_message(message)
 
         def write(self, data: str) -> None:
             """Write to the terminal."""
