@@ -15,7 +15,7 @@ from tests.benchmarks.board import Bare, Board
 from tests.benchmarks.terminal import Seen, told, watch
 from tui_agent import events as ev
 
-WHOLE, CHECK = 30.0, 2.0
+WHOLE, CHECK = 20.0, 1.0
 MOST_ROUNDS = 5
 SETTLED = 1.0
 """Seconds after the last thing that happened."""
@@ -24,7 +24,7 @@ LIMITS = {"idle": 1.2, "countdown": 5.0, "waiting": 20.0}
 
 
 async def _spent(seconds: float) -> None:
-    await asyncio.sleep(SETTLED)
+    await asyncio.sleep(min(SETTLED, seconds / 2))
     gc.collect()
     before, began = time.process_time(), time.monotonic()
     await asyncio.sleep(seconds)
@@ -49,7 +49,7 @@ async def waiting(board: Board, seconds: float) -> None:
     board.begin()
     board.take(ev.Quota(resource="core", limit=5000, remaining=4812, used=188, reset=int(time.time()) + 1800))
     board.take(ev.TurnStarted(turn=1, max_turns=15))
-    await asyncio.sleep(2.0)
+    await asyncio.sleep(SETTLED)
     await _spent(seconds)
 
 

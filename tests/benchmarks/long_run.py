@@ -22,13 +22,13 @@ WHOLE, CHECK = 10_000, 2_000
 MOST_ROUNDS = 5
 A_TURN = 20
 """Events of one turn."""
-ALONE = 100
-"""Events that are added one by one, early and late."""
+ALONE, FEW = 100, 40
+"""Events that are added one by one, early and late; how many for a check."""
 FRAME = 1 / 15
 BUNCH = 300
 """Events a drawing, while the run goes fast."""
-KEYS_FOR = 3.0
-"""Seconds for which keys are pressed, with `RATE` events a second coming in besides."""
+KEYS_FOR, SHORTLY = 4.0, 0.7
+"""Seconds (in a check) for which keys are pressed, with `RATE` events a second coming in besides."""
 RATE = 200
 TRIES = 20
 TWO_FRAMES = 2 / 60
@@ -70,10 +70,10 @@ def run_of(count: int) -> Iterator[ev.Event]:
         made += A_TURN
 
 
-async def _one_by_one(board: Board, events: Iterator[ev.Event]) -> float:
+async def _one_by_one(board: Board, events: Iterator[ev.Event], count: int) -> float:
     """CPU seconds of an event that is added and drawn by itself."""
     spent = []
-    for _ in range(ALONE):
+    for _ in range(count):
         event = board.stamped(next(events))
         before = time.process_time()
         board.show(event)
@@ -105,12 +105,12 @@ def _memory() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096.0
 
 
-async def _keys(board: Board, events: Iterator[ev.Event] | None) -> tuple[int, int]:
+async def _keys(board: Board, events: Iterator[ev.Event] | None, seconds: float) -> tuple[int, int]:
     """Let keys be pressed for a while; the numbers of the first and the last of them."""
     board.counter.ask()
     gc.collect()
     await asyncio.sleep(0.5)
-    first, end = board.counter.count, time.monotonic() + KEYS_FOR
+    first, end = board.counter.count, time.monotonic() + seconds
     while time.monotonic() < end:
         await asyncio.sleep(1 / RATE)
         if events is not None:
@@ -118,8 +118,8 @@ async def _keys(board: Board, events: Iterator[ev.Event] | None) -> tuple[int, i
     return first, board.counter.count
 
 
-async def _moves(board: Board) -> dict[str, float]:
-    """The longest CPU seconds of what a reader does, until it is drawn; the second longest of `TRIES`."""
+async def _moves(board: Board, tries: int) -> dict[str, float]:
+    """The longest CPU seconds of what a reader does, until it is drawn; the second longest of all tries."""
     pane, view = board.board.trace, board.board.trace.view
 
     def opened() -> None:
@@ -150,7 +150,7 @@ async def _moves(board: Board) -> dict[str, float]:
     longest = {}
     for name, steps in moves.items():
         spent = []
-        for turn in range(TRIES):
+        for turn in range(tries):
             while not view.search.done:
                 await calm()
             await calm()
@@ -166,27 +166,29 @@ async def _moves(board: Board) -> dict[str, float]:
 async def filled(board: Board, count: int) -> None:
     """A run of so many events, and what it costs."""
     events = run_of(2 * count)
+    whole = count == WHOLE
+    alone, seconds = (ALONE, KEYS_FOR) if whole else (FEW, SHORTLY)
     before = _memory()
     board.begin()
     await asyncio.sleep(0.5)
     for event in islice(events, ALONE):
         board.take(event)
-    early = await _one_by_one(board, events)
-    drawing = await _in_bunches(board, events, count - 3 * ALONE)
-    late = await _one_by_one(board, events)
+    early = await _one_by_one(board, events, alone)
+    drawing = await _in_bunches(board, events, count - ALONE - 2 * alone)
+    late = await _one_by_one(board, events, alone)
     memory = (_memory() - before) / count
-    moves = await _moves(board)
+    moves = await _moves(board, TRIES if whole else 4)
     board.board.trace.view.action_follow()
-    keys = {"rest": await _keys(board, None), "run": await _keys(board, events)}
+    keys = {"rest": await _keys(board, None, seconds), "run": await _keys(board, events, seconds)}
     told({"early": early, "late": late, "drawing": drawing, "memory": memory, "keys": keys, **moves})
 
 
 async def empty(board: Board, count: int) -> None:
     """A dashboard in which nothing happened yet, and the beginning of a run."""
-    await asyncio.sleep(0.5)
-    rest = await _keys(board, None)
+    seconds = KEYS_FOR if count == WHOLE else SHORTLY
+    rest = await _keys(board, None, seconds)
     board.begin()
-    told({"keys": {"rest": rest, "run": await _keys(board, run_of(count))}})
+    told({"keys": {"rest": rest, "run": await _keys(board, run_of(count), seconds)}})
 
 
 KINDS = {"filled": filled, "empty": empty}
@@ -203,7 +205,7 @@ def run(rounds: int) -> list[tuple[str, float, float]]:
     seen: dict[str, list[Seen]] = {kind: [] for kind in KINDS}
     for _ in range(min(rounds, MOST_ROUNDS)):
         for kind in KINDS:
-            seen[kind].append(watch("tests.benchmarks.long_run", kind, count, every=0.03))
+            seen[kind].append(watch("tests.benchmarks.long_run", kind, count, every=0.02))
 
     def median(name: str) -> float:
         return statistics.median(one.told[name] for one in seen["filled"])

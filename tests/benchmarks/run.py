@@ -11,12 +11,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.benchmarks import loop, parallel, survey_scale, whole_process
+from tests.benchmarks import idle, long_run, loop, parallel, streaming, survey_scale, whole_process
 
 BENCHMARKS = {
     "whole process": whole_process.run,
     "loop": loop.run,
     "parallel calls": parallel.run,
+    "streamed report": streaming.run,
+    "long run": long_run.run,
+    "idle": idle.run,
     "survey on large repositories": survey_scale.run,
 }
 

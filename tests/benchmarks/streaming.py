@@ -23,7 +23,7 @@ from tests.benchmarks.terminal import Seen, told, watch
 from tui_agent import events as ev
 
 RATE = 200
-WHOLE, CHECK = 20_000, 800
+WHOLE, CHECK = 20_000, 500
 MOST_ROUNDS = 3
 """A round takes more than three minutes."""
 KINDS = ("ours", "textual")
