@@ -142,7 +142,6 @@ class Assembly:
             return self._demo_run(wanted, emit)
         from tui_agent.agent.prices import price_of
         from tui_agent.agent.run import Plan, Run
-        from tui_agent.transports.survey.writer import write_report
 
         address, request, settings = wanted.address, wanted.request, self.settings
         by_llm = wanted.engine == "llm"
@@ -168,7 +167,7 @@ class Assembly:
         client = self._local(local, address.name) if local else await self._github(request)
         model = self._embedded("survey") if wanted.engine == "survey" else self._llm()
         uncommitted = _uncommitted(local) if local else None
-        return Run(plan, client, model, self._clock, emit, write_report, uncommitted)
+        return Run(plan, client, model, self._clock, emit, _write_report, uncommitted)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -183,7 +182,6 @@ class Assembly:
         from tui_agent.agent.run import Plan, Run
         from tui_agent.transports import demo
         from tui_agent.transports.faults import FaultScript, FaultTransport
-        from tui_agent.transports.survey.writer import write_report
 
         # The demo's own faults, anew for each run; the user's lie around them.
         script = FaultScript(frozenset(GUARDED))
@@ -201,7 +199,7 @@ class Assembly:
             engine="survey",
             notices=(Notice(level="info", text=demo.WELCOME),),
         )
-        run = Run(plan, client, self._embedded("demo", demo.PACE), self._clock, emit, write_report)
+        run = Run(plan, client, self._embedded("demo", demo.PACE), self._clock, emit, _write_report)
         narrator = demo.Narrator(run.emit)
 
         def narrated(event: Event) -> None:
@@ -321,6 +319,13 @@ class Assembly:
 
         faulty = FaultTransport(transport, self.script, self._clock, name)
         return httpx.AsyncClient(transport=faulty, timeout=None, trust_env=False)
+
+
+def _write_report(messages: list[dict[str, Any]]) -> str:
+    """The survey's report, from what was observed; imported by the time that a model can have been lost."""
+    from tui_agent.transports.survey.writer import write_report
+
+    return write_report(messages)
 
 
 def _whole_repository(address: Address, local: LocalTransport | None) -> tuple[Notice, ...]:

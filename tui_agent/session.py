@@ -19,7 +19,9 @@ from tui_agent.settings import Settings
 if TYPE_CHECKING:
     from tui_agent.agent.run import Run
 
-_HEAVY = ("httpx", "openai", "tui_agent.agent.run", "tui_agent.transports.survey.model")
+_HEAVY = ("httpx", "openai", "tui_agent.agent.run")
+# The model without an LLM; where one is set, it only writes the report if the LLM is lost.
+_SURVEY = "tui_agent.transports.survey.model"
 
 
 class Session:
@@ -50,9 +52,10 @@ class Session:
         return self._assembly.settings
 
     async def prepare(self) -> None:
-        """Import what a run needs, without holding up the event loop."""
+        """Import what a run needs before it can ask a model, without holding up the event loop; the rest follows."""
         for module in _HEAVY:
             await asyncio.to_thread(importlib.import_module, module)
+        asyncio.get_running_loop().run_in_executor(None, importlib.import_module, _SURVEY)
 
     async def run(self, request: RunRequest, emit: Emit) -> RunFinished:
         """One analysis, from `run_started` to `run_finished`.
@@ -68,6 +71,8 @@ class Session:
         wanted = self._assembly.choose(request)
         try:
             await self.prepare()
+            if wanted.engine == "survey":
+                await asyncio.to_thread(importlib.import_module, _SURVEY)
             run = await self._assembly.make_run(wanted, emit)
         except asyncio.CancelledError:
             _cancelled_early(wanted, emit)
