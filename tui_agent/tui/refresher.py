@@ -56,7 +56,7 @@ class Refresher:
         self._drawn: dict[Drawn, tuple[int, ...]] = {}
         self._drawn_at: dict[Drawn, float] = {}
         self._due: dict[Drawn, float | None] = {}
-        self._last = 0.0
+        self._last = self._flush_at = 0.0
         self._flushing: Timer | None = None
         self._ticking: Timer | None = None
 
@@ -67,11 +67,15 @@ class Refresher:
 
     def wake(self) -> None:
         """Something changed: draw it soon, with whatever else changes until then."""
-        if self._flushing is None:
-            self._draw_in(self._last + INTERVAL - self._clock())
+        self._draw_at(self._last + INTERVAL)
 
-    def _draw_in(self, seconds: float) -> None:
-        self._flushing = self._set_timer(max(0.001, seconds), self._flush_rested)
+    def _draw_at(self, moment: float) -> None:
+        if self._flushing is not None:
+            if self._flush_at <= moment:
+                return
+            self._flushing.stop()
+        self._flush_at = moment
+        self._flushing = self._set_timer(max(0.001, moment - self._clock()), self._flush_rested)
 
     def flush(self) -> None:
         """Draw all that changed, now."""
@@ -101,7 +105,7 @@ class Refresher:
             part.update_from(self._state, now)
         self.tick()
         if later:
-            self._draw_in(max(self._last + INTERVAL, min(later)) - self._last)
+            self._draw_at(max(self._last + INTERVAL, min(later)))
 
     def tick(self) -> None:
         """Draw what time changed, and wait until it changes more."""
