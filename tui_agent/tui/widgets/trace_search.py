@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tui_agent.tui.widgets.trace_text import Readable, Span, display, fold, occurrences
 from tui_agent.tui.widgets.trace_tree import Node, Tree, walk
 
-FIRST, SLICE = 2_500_000, 1_000_000
+FIRST, SLICE = 2_000_000, 1_000_000
 """What is looked through at once, in characters: half a frame's time at first, a fifth of one afterwards."""
 WIDE, A_NODE, A_RESULT = 20, 400, 3_000
 """What counts as so many characters: one that is not ASCII, a node, JSON that is made readable for it."""

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from tui_agent.tui.widgets.trace_tree import Node
 from tui_agent.tui.widgets.trace_window import TraceWindow
 
-PAUSE = 0.005
+PAUSE = 0.01
 """Seconds between two slices of a search, in which hits are drawn and keys answered."""
 
 
