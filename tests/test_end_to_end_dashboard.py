@@ -71,12 +71,12 @@ def test_a_run_fills_every_pane_and_quitting_leaves_the_terminal_as_it_was(tmp_p
 def test_the_report_grows_on_the_screen_while_it_streams(tmp_path: Path) -> None:
     gate = Gate()
     with dashboard(
-        tmp_path, "team/tool", script=(CALLS, [say("# Half\n\nof it"), pause(gate), say(" and the rest.")])
+        tmp_path, "team/tool", script=(CALLS, [say("# Half\n\nof a view"), pause(gate), say(" and the rest.")])
     ) as (
         terminal,
         *_,
     ):
-        terminal.see("Half", "of it", "running")
+        terminal.see("Half", "of a view", "running")
         assert "the rest" not in terminal.text and "completed" not in terminal.text
         gate.open()
         terminal.see("and the rest.", "completed")

@@ -157,7 +157,7 @@ async def test_a_run_without_a_service_ends_within_its_turns() -> None:
         heard = await run_inside(github, model, clock=clock, max_turns=6, **TIMES)
         await assert_quiet(github, model)
     check_events(heard.events)
-    assert heard.finished["outcome"] == "partial" and heard.finished["turns"] == 7
+    assert heard.finished["outcome"] == "partial" and heard.finished["turns"] == 6
     # The third call's second attempt is the fifth failure in a row.
     assert [event["attempts"] for event in heard.of("tool_finished")] == [3, 2, 0, 0, 0, 0]
     assert len(github.requests) == 2 + 5

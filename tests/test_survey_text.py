@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -47,6 +47,7 @@ def test_quoted_words_read_the_same_and_do_nothing() -> None:
     assert "\u202e" not in line
 
 
+@example("__0__")
 @given(text=st.text(max_size=80) | st.text(alphabet="`*_[]()<>!&~$\\.:/@ax\n #|-=1", max_size=40))
 @settings(max_examples=150, deadline=None)
 def test_no_text_acts_when_it_is_quoted_or_shown_as_code(text: str) -> None:

@@ -10,7 +10,7 @@ from tui_agent.transports.survey.shapes import clean
 # What opens something inside a line of CommonMark, of its GitHub dialect or of a "linkifier" (which takes `a.com` and
 # `x@y` for links); a backslash before ASCII punctuation vanishes in every renderer (CommonMark 0.31, 2.4).
 _ACTIVE = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~])|[`*\[~$]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|&(?=#?\w+;)|:(?=/)|@(?=\w)|(?<=[\w-])\.(?=[^\W\d])"
+    r"\\(?=[!-/:-@\[-`{-~])|[`*\[~$]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=#?\w+;)|:(?=/)|@(?=\w)|(?<=[\w-])\.(?=[^\W\d])"
 )
 _PADDED = (" ", "`")
 
