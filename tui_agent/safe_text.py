@@ -76,6 +76,11 @@ def visible(text: str, *, keep: str = KEPT) -> str:
     return _unsafe(keep).sub(_picture, text)
 
 
+def typeable(text: str) -> str:
+    """What of a pasted text may stand in a field: what no key could have typed is left out; lines stay apart."""
+    return _unsafe("\n").sub("", text.replace("\r\n", "\n").replace("\t", " "))
+
+
 @lru_cache(maxsize=4096)
 def _char_width(char: str) -> int:
     """Terminal cells of one character, by East Asian Width (UAX #11); ambiguous ones count 1."""

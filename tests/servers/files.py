@@ -69,7 +69,7 @@ class FilesTransport(httpx.AsyncBaseTransport):
             *parents, name = path.split("/")
             for parent in parents:
                 folder = folder.folders.setdefault(parent, _Folder())
-            folder.files[name] = content.encode() if isinstance(content, str) else content
+            folder.files[name] = _bytes(content) if isinstance(content, str) else content
         self.tree = self._add(root)
         self.size = sum(len(data) for data in self._objects.values())
         self.commits: list[dict[str, Any]] = []
@@ -99,7 +99,7 @@ class FilesTransport(httpx.AsyncBaseTransport):
             entries.append({"path": name, "mode": "040000", "type": "tree", "sha": self._add(inner)})
         entries.sort(key=lambda e: str(e["path"]) + ("/" if e["type"] == "tree" else ""))
         raw = b"".join(
-            f"{str(e['mode']).lstrip('0')} {e['path']}".encode() + b"\0" + bytes.fromhex(str(e["sha"])) for e in entries
+            _bytes(f"{str(e['mode']).lstrip('0')} {e['path']}") + b"\0" + bytes.fromhex(str(e["sha"])) for e in entries
         )
         sha = git_hash("tree", raw)
         self._trees[sha] = entries
@@ -166,7 +166,7 @@ class FilesTransport(httpx.AsyncBaseTransport):
             "updated_at": "2024-05-02T00:00:00Z",
             "pushed_at": "2024-05-01T12:00:00Z",
         }
-        return httpx.Response(200, json={**usual, **self._about})
+        return _reply({**usual, **self._about})
 
     def _sha(self, ref: str) -> str | None:
         names = {"HEAD", *self._refs, *(full.partition("/")[2] for full in self._refs)}
@@ -182,7 +182,7 @@ class FilesTransport(httpx.AsyncBaseTransport):
             return refusal(422, f"No commit found for SHA: {ref}")
         if request.headers.get("accept") == "application/vnd.github.sha":
             return httpx.Response(200, text=sha)
-        return httpx.Response(200, json=next(_shown(c) for c in self.commits if c["sha"] == sha))
+        return _reply(next(_shown(c) for c in self.commits if c["sha"] == sha))
 
     def _list_commits(self, request: httpx.Request) -> httpx.Response:
         if self._is_empty:
@@ -201,7 +201,7 @@ class FilesTransport(httpx.AsyncBaseTransport):
                 f'<{url.copy_merge_params({"page": str(number)})}>; rel="{rel}"' for number, rel in links
             )
         shown = [_shown(c) for c in chosen[(page - 1) * size : page * size]]
-        return httpx.Response(200, json=shown, headers=headers)
+        return _reply(shown, headers=headers)
 
     def _one_tree(self, sha: str, request: httpx.Request) -> httpx.Response:
         if self._is_empty:
@@ -211,23 +211,34 @@ class FilesTransport(httpx.AsyncBaseTransport):
             return refusal(404, "Not Found")
         recursive = "recursive" in request.url.params
         entries = self._recursive(tree) if recursive and not self._truncated else self._trees[tree]
-        return httpx.Response(200, json={"sha": tree, "tree": entries, "truncated": recursive and self._truncated})
+        return _reply({"sha": tree, "tree": entries, "truncated": recursive and self._truncated})
 
     def _one_blob(self, sha: str) -> httpx.Response:
         data = self._objects.get(sha)
         if data is None:
             return refusal(404, "Not Found")
         content = base64.encodebytes(data).decode("ascii")
-        return httpx.Response(200, json={"sha": sha, "size": len(data), "encoding": "base64", "content": content})
+        return _reply({"sha": sha, "size": len(data), "encoding": "base64", "content": content})
 
     def _matching(self, kind: str, prefix: str) -> httpx.Response:
         found = [ref for ref in self._refs if ref.startswith(f"{kind}/{prefix}")]
-        return httpx.Response(200, json=[{"ref": f"refs/{r}", "object": {"sha": self.head}} for r in found])
+        return _reply([{"ref": f"refs/{r}", "object": {"sha": self.head}} for r in found])
 
     def _names(self, kind: str) -> httpx.Response:
         start = {"branches": "heads/", "tags": "tags/"}[kind]
         names = [ref.removeprefix(start) for ref in self._refs if ref.startswith(start)]
-        return httpx.Response(200, json=[{"name": name, "commit": {"sha": self.head}} for name in names])
+        return _reply([{"name": name, "commit": {"sha": self.head}} for name in names])
+
+
+def _bytes(text: str) -> bytes:
+    """A text as UTF-8; half a surrogate pair as the bytes that stand for it."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _reply(data: Any, headers: Mapping[str, str] | None = None) -> httpx.Response:
+    """A good reply; what UTF-8 cannot carry is escaped, as JSON can."""
+    kind = {"content-type": "application/json; charset=utf-8"}
+    return httpx.Response(200, content=json.dumps(data).encode(), headers={**kind, **(headers or {})})
 
 
 def _shown(commit: dict[str, Any]) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class ModelServer(HttpServer):
                 raise Cut(reset=piece.reset)
             else:
                 whole = piece if "error" in piece else {**base, "model": model, **piece}
-                yield b"data: " + json.dumps(whole, ensure_ascii=False).encode() + b"\n\n"
+                yield b"data: " + _encoded(whole) + b"\n\n"
 
     def _what_is_wrong(self, body: Json) -> str | None:
         """What DeepSeek or OpenAI would answer 400 for."""
@@ -159,3 +159,11 @@ class ModelServer(HttpServer):
         if sent is None and "reasoning_content" in message and not self._takes_reasoning:
             return "Unknown field: reasoning_content"
         return None
+
+
+def _encoded(data: Json) -> bytes:
+    try:
+        return json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        # half a surrogate pair has no place in UTF-8
+        return json.dumps(data).encode()

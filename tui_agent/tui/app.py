@@ -20,7 +20,7 @@ from textual.worker import Worker
 from tui_agent import events as ev
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.resilience.clock import Clock, SystemClock
-from tui_agent.safe_text import one_line
+from tui_agent.safe_text import one_line, typeable, visible
 from tui_agent.settings import Settings
 from tui_agent.tui import keys, saving, themes
 from tui_agent.tui.refresher import Drawn, Refresher
@@ -94,9 +94,7 @@ class DashboardApp(App[int]):
     async def on_dashboard_screen_ready(self) -> None:
         """Draw the empty state; what is slow begins after the first paint."""
         self.board.focus_first(asking=self._first_request is None)
-        early, self._early = self._early or [], None
-        for event in early:
-            await self.on_event(event)
+        await self._hand_on()
         self._refresher.flush()
         self.board.stand()
         if self._theme_missing:
@@ -104,11 +102,27 @@ class DashboardApp(App[int]):
         self.call_after_refresh(self._begin)
 
     async def on_event(self, event: Event) -> None:
-        """Keep what is typed before the panes stand until somebody has the focus."""
+        """Keep what is typed before the panes stand until somebody has the focus.
+
+        And let nothing be pasted that no key could type: a field shows its text as it is.
+        """
+        if isinstance(event, Paste) and not event.is_forwarded:
+            event.text = typeable(event.text)
         if self._early is not None and isinstance(event, Key | Paste):
             self._early.append(event)
         else:
             await super().on_event(event)
+
+    async def _hand_on(self) -> None:
+        """Hand on what was typed early: text at once; what stands behind a key that is none when that is done."""
+        while self._early:
+            event = self._early.pop(0)
+            await super().on_event(event)
+            if self._early and isinstance(event, Key) and not event.is_printable:
+                # Only through the whole tree does such a key find its command, this pump included.
+                self.call_later(self._hand_on)
+                return
+        self._early = None
 
     def _fatal_error(self) -> None:
         """One sentence in the place of Textual's traceback, which shows every local variable, keys among them."""
@@ -293,6 +307,10 @@ class DashboardApp(App[int]):
             return
         self.copy_to_clipboard(text)
         self._explain(f"Copied {len(text):,} characters, if this terminal allows it (OSC 52).")
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy a text as it is shown: whoever pastes it is not told anything that cannot be seen."""
+        super().copy_to_clipboard(visible(text))
 
     # -- breakers ---------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from tui_agent.safe_text import typeable
+
 HINT = "ask or name a repository …"
 
 
@@ -45,7 +47,7 @@ class AskInput(Input):
 
     def restore(self, text: str) -> None:
         """Bring the last text back to be corrected; `text` where nothing was typed here."""
-        self.value = self._asked.pop() if self._asked else text
+        self.value = self._asked.pop() if self._asked else typeable(text)
         self._recalled = len(self._asked)
         self.cursor_position = len(self.value)
 
