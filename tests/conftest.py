@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from hypothesis import settings
 
 _numbers = itertools.count()
 
@@ -18,3 +19,8 @@ def _caches(tmp_path_factory: pytest.TempPathFactory) -> str:
 def _a_cache_of_its_own(_caches: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache folder that is empty and, until something is kept, not even there."""
     monkeypatch.setenv("XDG_CACHE_HOME", f"{_caches}/{next(_numbers)}")
+
+
+# The same examples on every machine: what a clone is told to pass, it passes. `--hypothesis-profile=default` searches on.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.load_profile("same")
