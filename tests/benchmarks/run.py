@@ -11,10 +11,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.benchmarks import idle, long_run, loop, parallel, streaming, survey_scale, whole_process
+from tests.benchmarks import idle, long_run, loop, parallel, startup, streaming, survey_scale, whole_process
 
 BENCHMARKS = {
     "whole process": whole_process.run,
+    "start-up": startup.run,
     "loop": loop.run,
     "parallel calls": parallel.run,
     "streamed report": streaming.run,

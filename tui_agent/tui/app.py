@@ -13,6 +13,7 @@ from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.events import Event, Key, Paste
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
 from textual.worker import Worker
@@ -51,6 +52,9 @@ class DashboardApp(App[int]):
         theme: a theme's name, or "dark" or "light".
         driver_class: who speaks with the terminal; None for the system's.
     """
+
+    class KeyPassed(Message):
+        """A key that was typed early has gone through the whole tree."""
 
     TITLE = "repo-agent-tui"
     CSS_PATH = "app.tcss"
@@ -113,14 +117,18 @@ class DashboardApp(App[int]):
         else:
             await super().on_event(event)
 
+    async def on_dashboard_app_key_passed(self) -> None:
+        """The next of the early keys."""
+        await self._hand_on()
+
     async def _hand_on(self) -> None:
         """Hand on what was typed early: text at once; what stands behind a key that is none when that is done."""
         while self._early:
             event = self._early.pop(0)
             await super().on_event(event)
             if self._early and isinstance(event, Key) and not event.is_printable:
-                # Only through the whole tree does such a key find its command, this pump included.
-                self.call_later(self._hand_on)
+                # Such a key finds its command only here, on its way up; what is sent behind it comes after it.
+                (self.focused or self.screen).post_message(self.KeyPassed())
                 return
         self._early = None
 
