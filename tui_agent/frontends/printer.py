@@ -60,7 +60,7 @@ class Printer:
             case events.RunStarted():
                 return self._started(event)
             case events.Snapshot():
-                commit = f"commit {event.commit}" if event.commit else "no commit"
+                commit = f"commit {one_line(event.commit, SHORT)}" if event.commit else "no commit"
                 cut = ", listing cut short by the server" if event.truncated else ""
                 return [f"snapshot: {one_line(event.ref, SHORT)}, {commit}, {_many(event.files, 'file')}{cut}"]
             case events.TurnStarted():
