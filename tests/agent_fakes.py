@@ -22,6 +22,7 @@ from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.settings import Settings
 from tui_agent.transports.survey.writer import write_report
 
+KEY = "sk-secret-key-0123"
 COMMIT = "c0ffee" + "0" * 34
 API = "https://api.github.com"
 
@@ -146,12 +147,10 @@ FAST = Settings(base_delay=0.001, max_delay=0.002)
 
 def make_model(transport: httpx.AsyncBaseTransport, guards: Guards, **options: Any) -> LanguageModel:
     """The real model client on a transport."""
-    client = openai.AsyncOpenAI(
-        api_key="sk-secret-key-0123", base_url="https://model.test/v1", http_client=httpx.AsyncClient(transport=transport)
-    )
-    return LanguageModel(
-        client, ModelOptions("fake", **options), guards.model_pipeline("x"), guards.clock, Redactor(["sk-secret-key-0123"])
-    )
+    http: Any = httpx.AsyncClient(transport=transport)
+    client = openai.AsyncOpenAI(api_key=KEY, base_url="https://model.test/v1", http_client=http)
+    pipeline = guards.model_pipeline("x")
+    return LanguageModel(client, ModelOptions("fake", **options), pipeline, guards.clock, Redactor([KEY]))
 
 
 def make_run(

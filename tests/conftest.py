@@ -21,6 +21,6 @@ def _a_cache_of_its_own(_caches: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", f"{_caches}/{next(_numbers)}")
 
 
-# The same examples on every machine: what a clone is told to pass, it passes. `--hypothesis-profile=default` searches on.
+# The same examples on every machine: what a clone is told to pass, it passes. `--hypothesis-profile=default` goes on.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")

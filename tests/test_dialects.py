@@ -257,7 +257,8 @@ TEXT_CALLS = {
     "Qwen Coder": "<tool_call>\n<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>",
     "DeepSeek": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file\n```json\n"
     '{"path": "a"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
-    "DeepSeek 3.1": '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "a"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+    "DeepSeek 3.1": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>"
+    '{"path": "a"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
     "DSML": '<｜DSML｜function_calls><｜DSML｜invoke name="read_file"><｜DSML｜parameter name="path" string="true">a'
     "</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>",
     "Mistral": '[TOOL_CALLS][{"name": "read_file", "arguments": {"path": "a"}}]',

@@ -102,7 +102,8 @@ async def test_trouble_of_the_service_is_retried_and_seen(status: int) -> None:
     [(400, "did not accept"), (401, "API_KEY"), (402, "balance"), (404, "REPO_AGENT_MODEL"), (422, "parameter")],
 )
 async def test_refusals_are_final_in_the_servers_own_words(status: int, hint: str) -> None:
-    model = FakeModel([httpx.Response(status, json={"error": {"message": "the server's words about sk-secret-key-0123"}})])
+    words = {"error": {"message": "the server's words about sk-secret-key-0123"}}
+    model = FakeModel([httpx.Response(status, json=words)])
     with pytest.raises(ModelRefused) as refused:
         await Asked(model)()
     text = str(refused.value)
