@@ -1,4 +1,4 @@
-"""Make the README's pictures: `python tests/pictures.py`. The program exports them itself, in the middle of its demo."""
+"""Make the README's pictures: `python tests/pictures.py`. The program exports them itself, in the midst of its demo."""
 
 from __future__ import annotations
 
