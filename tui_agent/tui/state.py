@@ -149,6 +149,8 @@ class DashboardState:
     def _on_run_finished(self, event: ev.RunFinished) -> None:
         run = self.run
         run.outcome, run.error = event.outcome, event.error
+        if event.outcome == "completed":
+            self._succeeded("llm")
         run.tool_calls, run.requests, run.elapsed = event.tool_calls, event.requests, event.elapsed
         for call in self.under_way():
             # a tool call was cut short; the model's or the snapshot's request is what the run failed on
@@ -269,6 +271,7 @@ class DashboardState:
     def _on_tool_started(self, event: ev.ToolStarted) -> None:
         turn = self._turn(event.turn, event.at)
         self._model_answers(turn, event.at)
+        self._succeeded("llm")  # not every server tells its usage
         self._add_call(turn, Call(event.tool, event.turn, event.at, event.call_id, event.arguments))
 
     def _add_call(self, turn: Turn, call: Call) -> None:
