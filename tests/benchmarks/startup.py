@@ -176,7 +176,8 @@ def run(rounds: int) -> list[tuple[str, float, float]]:
     hello, ours = [sys.executable, "-c", HELLO], [sys.executable, "-m", "tui_agent"]
     probed = [sys.executable, "-c", PROBED]
     seconds: dict[str, list[float]] = {}
-    delays: list[float] = []
+    slowest: list[float] = []
+    keys = 0
 
     def note(**measured: float) -> None:
         for name, value in measured.items():
@@ -198,11 +199,12 @@ def run(rounds: int) -> list[tuple[str, float, float]]:
             note(ready=_times(probed, home, lambda raw: READY in raw)[0])
             note(bare=_command("-c", "pass"), help=_command("-m", "tui_agent", "--help"))
             note(version=_command("-m", "tui_agent", "--version"))
-            delays += _delays(probed, home)
+            delays = sorted(_delays(probed, home))
+            keys += len(delays)
+            slowest.append(delays[min(len(delays) - 1, int(len(delays) * 0.99))] * 1000)
     middle = {name: statistics.median(values) for name, values in seconds.items()}
     print("  medians in ms: " + ", ".join(f"{name} {value * 1000:.0f}" for name, value in middle.items()))
     print(f"  the first start of a clone {first * 1000:.0f}")
-    slowest = sorted(delays)[min(len(delays) - 1, int(len(delays) * 0.99))]
 
     def ratio(what: str, base: str) -> float:
         """The median of the rounds' own ratios: what was measured within seconds is fair to both."""
@@ -212,7 +214,7 @@ def run(rounds: int) -> list[tuple[str, float, float]]:
         ("first picture / a bare Textual app's first frame", ratio("picture", "hello"), LIMITS["picture"]),
         ("every pane, and a key answered / the same", ratio("dashboard", "hello"), LIMITS["dashboard"]),
         ("ready to call a model / the same", ratio("ready", "hello"), LIMITS["ready"]),
-        (f"ms from key to screen at p99 of {len(delays)}, while the rest is imported", slowest * 1000, LIMITS["key"]),
+        (f"ms from key to screen at a start's p99, {keys} keys in all", statistics.median(slowest), LIMITS["key"]),
         ("--help / python -c pass", ratio("help", "bare"), LIMITS["command"]),
         ("--version / python -c pass", ratio("version", "bare"), LIMITS["command"]),
         ("second start of a clone / any start", ratio("second", "dashboard"), LIMITS["second"]),
