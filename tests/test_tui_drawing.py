@@ -52,7 +52,8 @@ class Screen:
         self.state, self.now, self.timers = DashboardState(), 100.0, list[Timer]()
         visible: Any = lambda: parts  # noqa: E731
         make: Any = self._timer
-        self.refresher = Refresher(self.state, lambda: self.now, visible, make, lambda: self.now)
+        self.spent = 0.0
+        self.refresher = Refresher(self.state, lambda: self.now, visible, make, lambda: self.now, lambda: self.spent)
 
     def _timer(self, seconds: float, call: Callable[[], None]) -> Timer:
         self.timers.append(Timer(self.now + seconds, call))
@@ -103,6 +104,30 @@ def test_asked_for_everything_even_a_resting_part_is_drawn() -> None:
         screen.change()
         screen.refresher.flush()
     assert len(calm.drawn) == 3
+
+
+@pytest.mark.parametrize(("cost", "draws"), [(0.0, 15), (0.01, 15), (0.04, 5), (9.0, 4)])
+def test_drawing_takes_at_most_a_fifth_of_a_core(cost: float, draws: int) -> None:
+    part = Part(0.0)
+    screen = Screen(part)
+    for _ in range(400):
+        before = len(part.drawn)
+        screen.change()
+        screen.pass_(0.01)
+        screen.spent += cost * (len(part.drawn) - before)
+    assert len(part.drawn) == pytest.approx(4 * draws, abs=4)
+
+
+def test_after_a_pause_what_cost_much_before_holds_nothing_up() -> None:
+    part = Part(0.0)
+    screen = Screen(part)
+    for _ in range(3):
+        screen.change()
+        screen.pass_(5.0)
+        screen.spent += 9.0
+    screen.change()
+    screen.pass_(0.002)
+    assert len(part.drawn) == 4
 
 
 def test_only_what_counts_down_is_ticked_when_its_time_has_come() -> None:

@@ -26,7 +26,7 @@ ALONE, FEW = 100, 40
 """Events that are added one by one, early and late; how many for a check."""
 FRAME = 1 / 15
 BUNCH = 300
-"""Events a drawing, while the run goes fast."""
+"""Events in a fifteenth of a second, while the run goes fast; the app draws as often as it finds right."""
 KEYS_FOR, SHORTLY = 4.0, 0.7
 """Seconds (in a check) for which keys are pressed, with `RATE` events a second coming in besides."""
 RATE = 200
@@ -84,7 +84,7 @@ async def _one_by_one(board: Board, events: Iterator[ev.Event], count: int) -> f
 
 
 async def _in_bunches(board: Board, events: Iterator[ev.Event], count: int) -> float:
-    """CPU seconds of an event while the app draws by itself, 15 times a second, what came until then."""
+    """CPU seconds of an event while the app draws by itself what came until then."""
     gc.collect()
     before, due, making = time.process_time(), time.monotonic(), 0.0
     for _ in range(count // BUNCH):
@@ -227,7 +227,7 @@ def run(rounds: int) -> list[tuple[str, float, float]]:
     print("  until drawn: " + ", ".join(f"{name} {median(name) * 1000:.1f} ms" for name in moves))
     return [
         ("CPU of adding the last event / the hundredth", median("late") / median("early"), LATE),
-        (f"CPU of an event, {BUNCH} a drawing / 50 µs", median("drawing") / DRAWING, 1.0),
+        (f"CPU of an event, {BUNCH / FRAME:,.0f} a second / 50 µs", median("drawing") / DRAWING, 1.0),
         ("key to screen at p99, at rest / in an empty dashboard", p99["filled", "rest"] / p99["empty", "rest"], DELAY),
         ("key to screen at p99, in a run / at a run's beginning", p99["filled", "run"] / p99["empty", "run"], DELAY),
         ("memory of an event / 10 kB", median("memory") / MEMORY, 1.0),

@@ -12,6 +12,10 @@ from tui_agent.tui.state import Area, DashboardState
 
 INTERVAL = 1 / 15
 """Seconds between two drawings of events at least."""
+SHARE = 5
+"""How many times longer than what a drawing cost, in CPU, the time until the next: at most a fifth of a core."""
+LONGEST = 0.25
+"""Seconds between two drawings at most, however much they cost."""
 LEAST_TICK = 0.05
 
 
@@ -38,6 +42,7 @@ class Refresher:
         visible: who can be seen at the moment.
         set_timer: Textual's one-shot timer.
         clock: monotonic seconds.
+        cpu: seconds of CPU that this thread has taken.
     """
 
     def __init__(
@@ -47,12 +52,16 @@ class Refresher:
         visible: Callable[[], Sequence[Drawn]],
         set_timer: Callable[[float, Callable[[], None]], Timer],
         clock: Callable[[], float] = time.monotonic,
+        cpu: Callable[[], float] = time.thread_time,
     ) -> None:
         self._state = state
         self._now = now
         self._visible = visible
         self._set_timer = set_timer
         self._clock = clock
+        self._cpu = cpu
+        self._cpu_at_last = cpu()
+        self._interval = INTERVAL
         self._drawn: dict[Drawn, tuple[int, ...]] = {}
         self._drawn_at: dict[Drawn, float] = {}
         self._due: dict[Drawn, float | None] = {}
@@ -67,7 +76,7 @@ class Refresher:
 
     def wake(self) -> None:
         """Something changed: draw it soon, with whatever else changes until then."""
-        self._draw_at(self._last + INTERVAL)
+        self._draw_at(self._last + self._interval)
 
     def _draw_at(self, moment: float) -> None:
         if self._flushing is not None:
@@ -89,7 +98,7 @@ class Refresher:
         if self._flushing is not None:
             self._flushing.stop()
             self._flushing = None
-        self._last = self._clock()
+        self._pace()
         now = self._now()
         later: list[float] = []
         for part in self._visible():
@@ -105,7 +114,14 @@ class Refresher:
             part.update_from(self._state, now)
         self.tick()
         if later:
-            self._draw_at(max(self._last + INTERVAL, min(later)))
+            self._draw_at(max(self._last + self._interval, min(later)))
+
+    def _pace(self) -> None:
+        """Draw less often where drawing costs much: Textual paints later, so what the last one cost is known now."""
+        clock, cpu = self._clock(), self._cpu()
+        cost = cpu - self._cpu_at_last if clock - self._last <= LONGEST + INTERVAL else 0.0
+        self._interval = max(INTERVAL, min(LONGEST, SHARE * cost))
+        self._last, self._cpu_at_last = clock, cpu
 
     def tick(self) -> None:
         """Draw what time changed, and wait until it changes more."""
