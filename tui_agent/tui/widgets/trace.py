@@ -87,6 +87,7 @@ class TracePane(Pane):
         self._input = SearchInput()
         self._last_query = ""
         self._last_hit: Hit | None = None
+        self._told = self._subtitle = ""  # in the bar, and at the border
 
     def compose(self) -> ComposeResult:
         """The rows, and the bar below them."""
@@ -151,6 +152,7 @@ class TracePane(Pane):
         """Open the search bar; what is typed from now on, in the same burst too, goes there."""
         self.add_class("-searching")
         self.screen.set_focus(self._input)
+        self._say()
         if self._input.value and not self.view.search.query:
             self.search(self._input.value)
 
@@ -208,11 +210,16 @@ class TracePane(Pane):
     def _say(self) -> None:
         view = self.view
         searching = self.has_class("-searching")
-        self.query_one("#trace-hits", Label).update(view.told)
+        if searching and view.told != self._told:
+            # laid out anew only where it has another width
+            self.query_one("#trace-hits", Label).update(view.told, layout=len(view.told) != len(self._told))
+            self._told = view.told
         parts = [view.told] if view.told and not searching else []
         if view.live and not view.following:
             parts.append("f follows the end")
-        self.border_subtitle = " · ".join(parts)
+        subtitle = " · ".join(parts)
+        if subtitle != self._subtitle:
+            self._subtitle = self.border_subtitle = subtitle
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:
