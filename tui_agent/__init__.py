@@ -7,7 +7,7 @@ report = await run_agent(llm, http, "What does https://github.com/pallets/flask 
 
 from __future__ import annotations
 
-# Not from `typing`, which takes a third of the time to the first picture.
+# Not from `typing`, which takes longer to import than the first picture takes to be drawn.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tui_agent.agent.api import NoAddressError, run_agent
