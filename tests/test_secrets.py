@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import contextlib
+import gzip
 import io
 import itertools
 import json
+import os
+import sqlite3
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +35,7 @@ from tui_agent.events import Event
 from tui_agent.frontends.json_lines import JsonLines
 from tui_agent.frontends.printer import Printer
 from tui_agent.redact import Redactor, StreamRedactor
+from tui_agent.request import RunRequest
 from tui_agent.tui.state import DashboardState
 
 SECRETS = (KEY, TOKEN)
@@ -153,6 +160,47 @@ async def test_what_stands_in_the_repository_is_repeated_nowhere() -> None:
         said = await everything_said(github, model)
     assert "[secret]" in said
     assert_silent(said)
+
+
+async def test_what_repeats_a_secret_is_written_to_no_cache_file() -> None:
+    files = {".env": f"API_KEY={KEY}\n" + "x" * 500, "README.md": "# Tool\n" + "y" * 500, "src/a.py": "z" * 500}
+    source = FilesTransport(files, about={"description": BOTH}, commits=[Commit(f"Add {KEY}", TOKEN), Commit()])
+    script = [*asks(".env"), call("read_file", {**WHO, "path": "README.md"})]
+    folder = Path(os.environ["XDG_CACHE_HOME"])
+    async with GitHubServer(source) as github, ModelServer(script, FINAL, script, FINAL) as model:
+        github.move("team/tool", "team/moved")
+        github.on("tree", echoing)
+        request = RunRequest(repo="team/tool")
+        first = await run_inside(github, model, request=request)
+        before = len(github.requests)
+        again = await run_inside(github, model, request=request)
+    kept = b"\n".join(cells(file) for file in files_in(folder))
+    assert b"# Tool" in kept or base64.b64encode(b"# Tool\n")[:8] in kept, "what holds no secret is kept"
+    for secret in SECRETS:
+        assert secret.encode() not in kept
+        assert all(base64.b64encode(b"x" * n + secret.encode())[8:-8] not in kept for n in range(8, 11))
+    assert first.finished["outcome"] == again.finished["outcome"] == "completed"
+    assert [e["cache"] for e in again.of("tool_finished") if e["arguments"].get("path") == "README.md"] == ["hit"]
+    assert len(github.requests) > before, "what was not kept is asked for again"
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def cells(file: Path) -> bytes:
+    """Everything in a file, and in every cell of a database, unpacked where it was packed."""
+    found = [file.read_bytes()]
+    if file.suffix == ".sqlite":
+        with contextlib.closing(sqlite3.connect(file)) as database:
+            for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                for row in database.execute(f"SELECT * FROM {table}"):
+                    found += [cell if isinstance(cell, bytes) else str(cell).encode() for cell in row]
+    for cell in list(found):
+        start = cell.find(b"\x1f\x8b\x08")
+        with contextlib.suppress(OSError, EOFError, zlib.error):
+            found.append(gzip.decompress(cell[start:]) if start >= 0 else b"")
+    return b"\n".join(found)
 
 
 MODEL: dict[str, list[Turn]] = {

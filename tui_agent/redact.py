@@ -19,12 +19,17 @@ class Redactor:
     def __init__(self, secrets: Iterable[str | None]) -> None:
         forms = {form for secret in secrets if secret and _is_credential(secret) for form in _forms(secret)}
         self.forms = tuple(sorted(forms, key=len, reverse=True))
+        self._bytes = tuple(form.encode("utf-8", "surrogatepass") for form in self.forms)
         # a pattern that never matches where there is nothing to hide
         self.pattern = re.compile("|".join(map(re.escape, self.forms)) if forms else r"(?!)")
 
     def __call__(self, text: str) -> str:
         """The text with each secret replaced by `[secret]`."""
         return self.pattern.sub(REDACTED, text)
+
+    def found_in(self, *texts: bytes) -> bool:
+        """Whether a secret stands in one of the texts, which are UTF-8."""
+        return any(form in text for form in self._bytes for text in texts)
 
     def deep(self, value: Any) -> Any:
         """A JSON value with each secret replaced in all of its strings, names of fields included."""

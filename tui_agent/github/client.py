@@ -19,7 +19,7 @@ import httpx
 from tui_agent.events import Notice
 from tui_agent.github.body import ACCEPT_ENCODING, read_body
 from tui_agent.github.errors import GitHubError, refused
-from tui_agent.github.kept import FRESH, ONLY_IF_CACHED, REVALIDATE, Kept, costliest, listening, noted
+from tui_agent.github.kept import FRESH, ONLY_IF_CACHED, REVALIDATE, Kept, costliest, forget, listening, noted
 from tui_agent.github.limits import quota, refusal
 from tui_agent.redact import Redactor
 from tui_agent.resilience.call import Call
@@ -171,16 +171,18 @@ class GitHubClient:
         async def attempt(*, only_kept: bool = False) -> T:
             reply = await self._once(call, path, params, accept, only_kept=only_kept)
 
-            def make_out() -> T:
-                return read(reply, reply.json() if accept == JSON else None)
+            def make_out() -> tuple[T, bool]:
+                value = read(reply, reply.json() if accept == JSON else None)
+                return value, self._cached and self._holds_a_secret(reply, value)
 
             try:
-                value = await asyncio.to_thread(make_out) if len(reply.body) > _IN_A_THREAD else make_out()
+                value, secret = await asyncio.to_thread(make_out) if len(reply.body) > _IN_A_THREAD else make_out()
             except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
                 await reply.kept[-1].settle(False)
                 raise Trouble("the reply does not have the form that GitHub documents") from error
             for kept in reply.kept:
-                await kept.settle(True)
+                # a secret that the server repeats, or that was committed, is written to no file
+                await kept.settle(not secret)
             states = [kept.state for kept in reply.kept]
             call.cache = costliest(*states, call.cache or "hit")
             return value
@@ -191,6 +193,10 @@ class GitHubClient:
                 return await attempt(only_kept=True)
         pipeline = Pipeline(self._retry, self._breakers[call.name], self._gate, self._timeout)
         return await pipeline.run(call, attempt)
+
+    def _holds_a_secret(self, reply: Reply, value: object) -> bool:
+        headers = (f"{name}: {text}".encode() for name, text in reply.headers.items())
+        return self.redact.found_in(reply.body, *headers, *([value] if isinstance(value, bytes) else []))
 
     def has_moved(self, owner: str, name: str) -> bool:
         """Whether the repository has been redirected to another place in this run."""
@@ -207,6 +213,8 @@ class GitHubClient:
             all_kept.append(kept)
             if status not in _REDIRECTS:
                 break
+            if self.redact.found_in(body, headers.get("location", "").encode()):
+                all_kept[-1] = await forget(kept)
             url = self._target(url, headers, body, status)
             if url in seen:
                 raise GitHubError(status, "GitHub redirects this request in a circle; it cannot be answered.")

@@ -7,7 +7,7 @@ is there that may be used as it is (RFC 9111, 5.2.1.7). What it is given carries
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
@@ -42,6 +42,12 @@ class Kept:
 
 async def _nothing_to_settle(good: bool) -> None:
     """No cache has to do with the reply."""
+
+
+async def forget(kept: Kept) -> Kept:
+    """See to it that a reply is not kept, whatever is settled later."""
+    await kept.settle(False)
+    return replace(kept, settle=_nothing_to_settle)
 
 
 FRESH = Kept("miss", _nothing_to_settle)
