@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.servers.http import Answer, HttpServer, Request
+from tests.servers.http import Answer, HttpServer, Request, until
 from tui_agent.request import UsageError
 from tui_agent.transports.network import NetworkTransport
 
@@ -50,6 +52,53 @@ def test_a_proxy_that_cannot_be_used_is_said_without_its_password(monkeypatch: p
     with pytest.raises(UsageError, match="HTTPS_PROXY") as told:
         NetworkTransport()
     assert "hunter2" not in str(told.value)
+
+
+class Slowly(HttpServer):
+    """Answers in pieces, with time between them."""
+
+    async def answer(self, request: Request) -> Answer:
+        async def pieces() -> AsyncIterator[bytes]:
+            for _ in range(4):
+                await asyncio.sleep(0)
+                yield b"piece"
+
+        return Answer(200, {}, pieces)
+
+
+async def test_a_request_may_be_cancelled_at_any_step_and_leaves_no_connection() -> None:
+    """httpcore alone leaves one behind where the cancellation meets one of its locks."""
+    async with Slowly() as host:
+        transport = NetworkTransport()
+        async with httpx.AsyncClient(transport=transport) as client:
+            await client.get(host.url)
+            for steps in range(1, 70):
+                task = asyncio.create_task(client.get(host.url))
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                if task.done():
+                    break
+                task.cancel()
+                await asyncio.wait({task})
+                await until(lambda: all(e.ended is not None for e in host.exchanges) and len(host._tasks) <= 1)
+            assert task.done() and not task.cancelled(), "every step of a request was tried"
+            # It can still be used, and as often as a pool has places.
+            for _ in range(3):
+                assert (await client.get(host.url)).content == b"piece" * 4
+        await until(lambda: host.idle)
+
+
+async def test_what_is_under_way_beside_a_cancelled_request_goes_on() -> None:
+    async with Slowly() as host:
+        async with httpx.AsyncClient(transport=NetworkTransport()) as client:
+            others = [asyncio.create_task(client.get(host.url)) for _ in range(5)]
+            cancelled = asyncio.create_task(client.get(host.url))
+            for _ in range(10):
+                await asyncio.sleep(0)
+            cancelled.cancel()
+            assert [(await other).content for other in others] == [b"piece" * 4] * 5
+            assert (await client.get(host.url)).content == b"piece" * 4
+        await until(lambda: host.idle)
 
 
 @pytest.mark.parametrize("content", [None, "no certificate"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import httpx
@@ -18,29 +20,100 @@ class NetworkTransport(httpx.AsyncBaseTransport):
     A client that is given a transport of its own ignores `HTTPS_PROXY` and `NO_PROXY`; so the
     network is a whole client inside.
 
+    A request that is cancelled (by its time-out, too) while httpcore holds or waits for one of its locks leaves a
+    connection behind that is neither used nor closed, and of these a pool has only so many. So a client that has met
+    a cancellation is given up: what is under way in it ends, then it is closed with all that is left in it.
+
     Raises:
         UsageError: the environment names certificates or a proxy that cannot be used.
     """
 
     def __init__(self) -> None:
-        certificates = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-        try:
-            self._client = httpx.AsyncClient(timeout=None, follow_redirects=False, verify=certificates)
-        except (ValueError, ImportError, httpx.InvalidURL) as error:
-            # not in httpx's words, which repeat the address: it may hold a password
-            is_socks = isinstance(error, ImportError)
-            what = "SOCKS needs: pip install 'httpx[socks]'" if is_socks else "it is no valid address"
-            raise UsageError(
-                f"The proxy of the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY; NO_PROXY) cannot be used: {what}."
-            ) from error
+        self._connections = _Connections(_client())
+        self._given_up: list[_Connections] = []
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request; its own time-outs, if it brings any, hold."""
-        return await self._client.send(request, stream=True)
+        used = self._connections
+        used.under_way += 1
+        try:
+            response = await used.client.send(request, stream=True)
+        except BaseException as error:
+            self._left(used, cancelled=isinstance(error, asyncio.CancelledError))
+            raise
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        response.stream = _Watched(response.stream, lambda cancelled: self._left(used, cancelled=cancelled))
+        return response
+
+    def _left(self, used: _Connections, *, cancelled: bool) -> None:
+        """A request has ended."""
+        used.under_way -= 1
+        if cancelled and used is self._connections:
+            self._given_up.append(used)
+            self._connections = _Connections(_client())
+        if used in self._given_up and used.under_way == 0:
+            self._given_up.remove(used)
+            # in a task of its own: whoever was cancelled may be cancelled again
+            closing = asyncio.get_running_loop().create_task(used.client.aclose())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        given_up, self._given_up = self._given_up, []
+        for connections in (self._connections, *given_up):
+            await connections.client.aclose()
+        await asyncio.gather(*self._closing, return_exceptions=True)
+
+
+@dataclass(eq=False)
+class _Connections:
+    """A client, and how many of its requests are under way."""
+
+    client: httpx.AsyncClient
+    under_way: int = 0
+
+
+class _Watched(httpx.AsyncByteStream):
+    """Another stream, whose end is told once, and whether a cancellation came before it."""
+
+    def __init__(self, inner: httpx.AsyncByteStream, ended: Callable[[bool], None]) -> None:
+        self._inner = inner
+        self._ended: Callable[[bool], None] | None = ended
+        self._cancelled = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._inner:
+                yield piece
+        except asyncio.CancelledError:
+            self._cancelled = True
+            raise
+
+    async def aclose(self) -> None:
+        try:
+            await self._inner.aclose()
+        except asyncio.CancelledError:
+            self._cancelled = True
+            raise
+        finally:
+            ended, self._ended = self._ended, None
+            if ended is not None:
+                ended(self._cancelled)
+
+
+def _client() -> httpx.AsyncClient:
+    certificates = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    try:
+        return httpx.AsyncClient(timeout=None, follow_redirects=False, verify=certificates)
+    except (ValueError, ImportError, httpx.InvalidURL) as error:
+        # not in httpx's words, which repeat the address: it may hold a password
+        is_socks = isinstance(error, ImportError)
+        what = "SOCKS needs: pip install 'httpx[socks]'" if is_socks else "it is no valid address"
+        raise UsageError(
+            f"The proxy of the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY; NO_PROXY) cannot be used: {what}."
+        ) from error
 
 
 @lru_cache(maxsize=4)
