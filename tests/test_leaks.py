@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def troubled(github: TimedServer) -> None:
     github.on(github.route_of("list_directory"), faults.cut(5))
 
 
-async def run_cancelled_at(number: int, *, twice: bool) -> tuple[Heard, list[dict[str, Any]]]:
+async def run_cancelled_at(number: int, *, twice: bool, cached: bool) -> tuple[Heard, list[dict[str, Any]]]:
     """A run that is cancelled when its event of that number comes; its events and its history."""
     loops: list[Loop] = []
     clock = Quick()
@@ -59,7 +60,7 @@ async def run_cancelled_at(number: int, *, twice: bool) -> tuple[Heard, list[dic
                 loops.append(session._running[0]._loop)  # type: ignore[arg-type]
 
         heard = Heard(on_event=hear)
-        task = asyncio.create_task(session.run(REQUEST, heard))
+        task = asyncio.create_task(session.run(replace(REQUEST, no_cache=not cached), heard))
         try:
             if twice:
                 await until(lambda: len(heard.events) >= number or task.done(), seconds=600)
@@ -77,14 +78,15 @@ def assert_valid(history: list[dict[str, Any]]) -> None:
     assert ModelServer()._wrong_history(history) is None
 
 
-async def test_a_run_may_be_cancelled_at_any_of_its_events() -> None:
-    whole, _ = await run_cancelled_at(10**9, twice=False)
+@pytest.mark.parametrize("cached", [False, True])
+async def test_a_run_may_be_cancelled_at_any_of_its_events(cached: bool) -> None:
+    whole, _ = await run_cancelled_at(10**9, twice=False, cached=cached)
     assert whole.finished["outcome"] == "completed"
     seen = {event["type"] for event in whole.events}
     assert {"attempt_failed", "retry_scheduled", "rate_limit_wait", "turn_restarted", "tool_finished"} <= seen
-    for number in range(1, len(whole.events)):
+    for number in range(1, len(whole.events), 3 if cached else 1):
         async with nothing_left_behind():
-            heard, history = await run_cancelled_at(number, twice=number % 3 == 0)
+            heard, history = await run_cancelled_at(number, twice=number % 3 == 0, cached=cached)
         check_events(heard.events)
         assert heard.finished["outcome"] == "cancelled" or number >= len(heard.events) - 1, number
         assert_valid(history)
