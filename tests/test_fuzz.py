@@ -233,7 +233,7 @@ async def test_every_blob_and_name_can_be_drawn(source: str) -> None:
         for number, event in enumerate(events):
             desk.clock.pass_(0.01)
             desk.session.tell(event)
-            if number % 100 == 0:
+            if number % 250 == 0:
                 await desk.settle()
                 assert acting(desk.screen) == []
         await desk.settle()

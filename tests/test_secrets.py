@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fault_bench import Quick
 from tests.servers import faults
 from tests.servers.expect import WHO
 from tests.servers.faults import refuse
@@ -124,7 +125,7 @@ async def everything_said(github: GitHubServer, model: ModelServer, **changes: A
         printer(event)
         state.apply(event)
 
-    heard = await run_inside(github, model, on_event=hear, max_retries=1, **changes)
+    heard = await run_inside(github, model, clock=Quick(), on_event=hear, max_retries=1, **changes)
     bodies = json.dumps(model.bodies)
     return "\n".join([repr(heard.events), repr(events), lines.getvalue(), trace.getvalue(), repr(state), bodies])
 
