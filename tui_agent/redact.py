@@ -37,6 +37,8 @@ class Redactor:
         import json
 
         # One search through the text of it; the walk is for the rare value that needs it.
+        if not self.forms:
+            return value
         return self._walk(value) if self.pattern.search(json.dumps(value, ensure_ascii=False)) else value
 
     def _walk(self, value: Any) -> Any:

@@ -246,7 +246,7 @@ class TurnAssembler:
         calls = [_finished(partial, cut) for partial in self._calls if partial.name or partial.text or partial.whole]
         if not calls and self._tools:
             content, calls = find_calls(content, self._tools)
-        calls = [_bounded(call) for call in calls]
+            calls = [_bounded(call) for call in calls]
         return ModelTurn(content.strip("\n"), reasoning, self._echo_reasoning, calls, cut, self._usage)
 
 
@@ -267,8 +267,10 @@ def _finished(partial: _Partial, cut: Reason | None) -> ToolCall:
         return ToolCall(partial.call_id, partial.name, None, sentence)
 
     arguments: Any = partial.whole
+    length = 0
     if arguments is None:
         text = "".join(partial.text).strip()
+        length = len(text)
         if text in ("", "null"):
             return ToolCall(partial.call_id, partial.name, {})
         try:
@@ -280,16 +282,14 @@ def _finished(partial: _Partial, cut: Reason | None) -> ToolCall:
             return problem(f"The text of the arguments {what}; send one JSON object.")
     if not isinstance(arguments, dict):
         return problem("The arguments must be one JSON object.")
-    return ToolCall(partial.call_id, partial.name, arguments)
+    return _bounded(ToolCall(partial.call_id, partial.name, arguments), length)
 
 
-def _bounded(call: ToolCall) -> ToolCall:
-    """The call, without arguments that no tool could take."""
-    if call.arguments is None:
-        return call
+def _bounded(call: ToolCall, length: int = 0) -> ToolCall:
+    """The call, without arguments that no tool could take; `length` is that of their text, where that is known."""
     if _deeper_than(call.arguments, _DEEPEST):
         return replace(call, arguments=None, problem="The arguments are nested too deep; send one flat JSON object.")
-    if len(json.dumps(call.arguments)) > _LONGEST:
+    if (length or len(json.dumps(call.arguments))) > _LONGEST:
         too_long = f"The arguments are longer than {_LONGEST:,} characters; send a short JSON object."
         return replace(call, arguments=None, problem=too_long)
     return call

@@ -137,14 +137,17 @@ class Run:
         self.sink(stamp(self._without_secrets(event), self.clock.monotonic() - self._began, self.run_id))
 
     def _without_secrets(self, event: Event) -> Event:
-        """The event, whoever repeats a key or a token in it; a call's result has been seen to by the toolbox."""
+        """The event, whoever repeats a key or a token in it.
+
+        Not a call's arguments and result, which the model's client and the toolbox have seen to.
+        """
         redact = self.client.redact
         changes: dict[str, Any] = {}
         for name in type(event).__slots__:
             value = getattr(event, name)
             if isinstance(value, str):
                 clean: Any = redact(value)
-            elif isinstance(value, dict | list) and name != "result":
+            elif isinstance(value, list):
                 clean = redact.deep(value)
             else:
                 continue
