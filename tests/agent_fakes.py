@@ -14,7 +14,8 @@ import openai
 
 from tui_agent.agent.guards import Guards
 from tui_agent.agent.llm import LanguageModel, ModelOptions
-from tui_agent.agent.run import Plan, Run
+from tui_agent.agent.plan import Plan
+from tui_agent.agent.run import Run
 from tui_agent.events import Event
 from tui_agent.github.client import GitHubClient
 from tui_agent.redact import Redactor

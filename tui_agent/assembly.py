@@ -140,8 +140,9 @@ class Assembly:
         """
         if wanted.address is None:
             return self._demo_run(wanted, emit)
+        from tui_agent.agent.plan import Plan
         from tui_agent.agent.prices import price_of
-        from tui_agent.agent.run import Plan, Run
+        from tui_agent.agent.run import Run
 
         address, request, settings = wanted.address, wanted.request, self.settings
         by_llm = wanted.engine == "llm"
@@ -179,7 +180,8 @@ class Assembly:
     def _demo_run(self, wanted: Wanted, emit: Emit) -> Run:
         """The same parts on other transports: a busy server, the survey at a pace that a person can follow."""
         from tui_agent.agent.guards import GUARDED
-        from tui_agent.agent.run import Plan, Run
+        from tui_agent.agent.plan import Plan
+        from tui_agent.agent.run import Run
         from tui_agent.transports import demo
         from tui_agent.transports.faults import FaultScript, FaultTransport
 

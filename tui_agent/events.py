@@ -50,7 +50,7 @@ Emit = Callable[[Event], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class RunStarted(Event):
-    """The first event of a run, before its first request."""
+    """The first event of a run, before its first request; `follows` is the run whose conversation it goes on with."""
 
     type: ClassVar[str] = "run_started"
     repo: str
@@ -59,6 +59,7 @@ class RunStarted(Event):
     question: str
     engine: Literal["llm", "survey"]
     model: str
+    follows: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

@@ -26,6 +26,7 @@ class RunRequest:
         engine: who decides; "auto" takes the LLM where a key is set.
         refresh: revalidate everything that is cached, once.
         no_cache: neither read nor write the disk cache.
+        follows: the id of the run whose conversation goes on with `question`; None for a run of its own.
     """
 
     repo: str
@@ -36,3 +37,4 @@ class RunRequest:
     engine: Engine = "auto"
     refresh: bool = False
     no_cache: bool = False
+    follows: str | None = None

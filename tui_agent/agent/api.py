@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from tui_agent.agent import notices
 from tui_agent.agent.guards import Guards
 from tui_agent.agent.llm import LanguageModel, ModelOptions
+from tui_agent.agent.plan import Plan
 from tui_agent.agent.prices import price_of
-from tui_agent.agent.run import Plan, Run, RunError
+from tui_agent.agent.run import Run, RunError
 from tui_agent.events import Emit, Event
 from tui_agent.github.address import find_address, web_host
 from tui_agent.github.client import GitHubClient

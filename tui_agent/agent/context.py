@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tui_agent.agent.dialects import ModelTurn, TokenCount
 from tui_agent.events import JsonObject
@@ -106,6 +106,25 @@ class Conversation:
         for call in calls:
             result = results.get(call.call_id, CANCELLED)
             self.add({"role": "tool", "tool_call_id": call.call_id, "content": encode(result)})
+
+    def say_report(self, report: str) -> None:
+        """Put a report that nobody asked for here at the end, so that the next question finds it; "" is none."""
+        if report:
+            self.add({"role": "assistant", "content": well_formed(report)})
+
+    def branch(self) -> Conversation:
+        """A conversation that goes on from here by itself."""
+        return replace(self, messages=list(self.messages), _sizes=list(self._sizes), _whole=dict(self._whole))
+
+    @property
+    def call_ids(self) -> set[str]:
+        """The ids of all calls in the history."""
+        return {call["id"] for message in self.messages for call in message.get("tool_calls", ())}
+
+    @property
+    def shortened(self) -> list[str]:
+        """The ids of the calls whose answers stand shortened in the history."""
+        return [message["tool_call_id"] for message in self._whole.values()]
 
     def learn(self, counted: TokenCount) -> None:
         """Set the estimate right by what the server counted for the history as it was sent."""

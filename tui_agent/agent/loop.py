@@ -102,6 +102,10 @@ class Loop:
     progress: Progress = field(default_factory=Progress)
     _used_ids: set[str] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        # A follow-up's history has calls in it already.
+        self._used_ids |= self.conversation.call_ids
+
     async def run(self) -> str:
         """The report.
 

@@ -45,6 +45,10 @@ REPORT_NOW = (
     "No more tool calls are possible now. Write the report from what you have observed so far, in Markdown, beginning "
     "with a heading. Say what remained open."
 )
+FOLLOW_UP = (
+    "Follow-up: the same repository at the same snapshot. What you have observed still holds, and tools can be called "
+    "again where it does not suffice. Answer this question alone, in Markdown, without repeating the earlier report."
+)
 NOTHING_SAID = "Your last answer was empty. Go on: call tools, or write the report."
 
 
@@ -81,6 +85,17 @@ def task(
     if uncommitted:
         lines.append(f"Uncommitted changes (not part of the snapshot): {uncommitted}")
     return "\n".join([*lines, "", "Question:", question or PRESETS[preset]])
+
+
+def follow_up(question: str, lang: str | None) -> str:
+    """The user message that goes on after a report.
+
+    Args:
+        question: what is asked now.
+        lang: the answer's language, or None for the question's.
+    """
+    lines = [FOLLOW_UP, *([f"Report language: {lang}"] if lang else [])]
+    return "\n".join([*lines, "", "Question:", question])
 
 
 def is_chinese(lang: str | None, question: str | None) -> bool:

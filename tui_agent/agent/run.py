@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from tui_agent.agent.context import Conversation
 from tui_agent.agent.dialects import ModelTurn
+from tui_agent.agent.earlier import Earlier
 from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.agent.loop import SCHEMA_TOKENS, Loop, OutOfTokens, Progress
-from tui_agent.agent.prices import Price
-from tui_agent.agent.prompts import PRESETS, SYSTEM, is_chinese, task
+from tui_agent.agent.plan import Plan
+from tui_agent.agent.prompts import PRESETS, SYSTEM, follow_up, is_chinese, task
 from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost
 from tui_agent.events import (
     Emit,
@@ -37,49 +38,6 @@ from tui_agent.resilience.outcome import BreakerOpen, LimitTooFar, Trouble, Unav
 from tui_agent.tools.folders import list_directory
 from tui_agent.tools.toolbox import Toolbox, ToolCall
 from tui_agent.tools.workspace import Workspace
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What a run is to do, with all choices made.
-
-    Args:
-        owner, name: the repository.
-        source: where it lies.
-        ref: as asked, or None.
-        tail: `REF/PATH` of the address, still to be told apart, or None.
-        question: a free question, or None for the preset's.
-        preset: which ready question.
-        lang: the report's language, or None for the question's.
-        engine: who decides.
-        max_turns: turns with tools.
-        max_tokens: bound on tokens, or None.
-        window: tokens of the model's context.
-        price: of the model, where known.
-        web: the repository's address for people, or None.
-        notices: what to tell at the beginning.
-    """
-
-    owner: str
-    name: str
-    source: Literal["github", "local"]
-    ref: str | None = None
-    tail: str | None = None
-    question: str | None = None
-    preset: str = "full"
-    lang: str | None = None
-    engine: Literal["llm", "survey"] = "llm"
-    max_turns: int = 15
-    max_tokens: int | None = None
-    window: int = 128_000
-    price: Price | None = None
-    web: str | None = None
-    notices: tuple[Notice, ...] = ()
-
-    @property
-    def asked(self) -> str:
-        """`owner/name` as it was asked for."""
-        return f"{self.owner}/{self.name}"
 
 
 class RunError(Exception):
@@ -114,6 +72,7 @@ class Run:
         sink: takes the stamped events.
         write_survey: makes a report from a history, where the model is lost.
         uncommitted: counts a local repository's uncommitted changes; None where that cannot be known.
+        earlier: the run whose conversation goes on with the plan's question; None for a run of its own.
     """
 
     plan: Plan
@@ -123,17 +82,32 @@ class Run:
     sink: Emit
     write_survey: Callable[[list[JsonObject]], str]
     uncommitted: Callable[[], Awaitable[int | None]] | None = None
+    earlier: Earlier | None = None
     run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _began: float = 0.0
-    _snapshot: RepositorySnapshot | None = None
+    _requests_before: int = 0
+    _work: Workspace | None = None
     _changes: int = 0
     _read: dict[str, FileRead] = field(default_factory=dict)
+    _observed: list[ToolFinished] = field(default_factory=list)
     _loop: Loop | None = None
+    _report: str = ""
+
+    def __post_init__(self) -> None:
+        if self.earlier is None:
+            return
+        if self.earlier.work is not None:
+            # Its client knows where the repository has moved to.
+            self._work = self.earlier.work
+            self.client = self._work.client
+        self._requests_before = self.client.requests
+        for event in self.earlier.observed:
+            self._note(event)
 
     def emit(self, event: Event) -> None:
         """Stamp an event as this run's and hand it on."""
-        if isinstance(event, ToolFinished) and event.tool == "read_file" and event.outcome == "ok":
-            self._note_read(event.result)
+        if isinstance(event, ToolFinished):
+            self._note(event)
         self.sink(stamp(self._without_secrets(event), self.clock.monotonic() - self._began, self.run_id))
 
     def _without_secrets(self, event: Event) -> Event:
@@ -155,9 +129,11 @@ class Run:
                 changes[name] = clean
         return replace(event, **changes) if changes else event
 
-    def _note_read(self, result: JsonObject) -> None:
-        """How much of a file has been read by now; the same window again adds nothing."""
-        if "repeated" not in result:
+    def _note(self, event: ToolFinished) -> None:
+        """What was observed, and how much of a file has been read by now; the same window again adds nothing."""
+        self._observed.append(event)
+        result = event.result
+        if event.tool == "read_file" and event.outcome == "ok" and "repeated" not in result:
             path, shown, total = str(result["path"]), len(result["content"]), int(result["characters"])
             known = self._read.get(path, FileRead(path, 0, total))
             self._read[path] = FileRead(path, min(total, known.characters + shown), total)
@@ -181,6 +157,7 @@ class Run:
                 question=plan.question or PRESETS[plan.preset],
                 engine=plan.engine,
                 model=self.model.options.name,
+                follows=self.earlier.run_id if self.earlier else None,
             )
         )
         try:
@@ -192,6 +169,16 @@ class Run:
         except Exception as error:
             end = _End("failed", "", f"A fault of this program ended the run ({type(error).__name__}: {error}).")
         return self._finish(end)
+
+    def leave(self) -> Earlier | None:
+        """What a follow-up goes on with; None where the run came to no snapshot."""
+        if self._loop is None or self._work is None:
+            return None
+        conversation = self._loop.conversation.branch()
+        if conversation.messages[-1]["role"] != "assistant":
+            conversation.say_report(self._report)
+        snapshot = self._work.snapshot
+        return Earlier(self.run_id, conversation, tuple(self._observed), snapshot.ref, snapshot.commit, self._work)
 
     async def _main(self) -> _End:
         for notice in self.plan.notices:
@@ -216,9 +203,7 @@ class Run:
 
     async def _take_snapshot(self) -> str:
         plan = self.plan
-        call = Call("snapshot", self.emit)
-        snapshot, path = await take_snapshot(self.client, call, plan.owner, plan.name, ref=plan.ref, tail=plan.tail)
-        self._snapshot = snapshot
+        snapshot, path = await self._same_snapshot() if self.earlier else await self._new_snapshot()
         self.emit(
             Snapshot(
                 repo=snapshot.full_name,
@@ -241,9 +226,29 @@ class Run:
                 self._notice("info", f"Uncommitted changes in the folder are not read (there are {self._changes}).")
         return path
 
-    def _make_loop(self, path: str) -> Loop:
+    async def _new_snapshot(self) -> tuple[RepositorySnapshot, str]:
+        plan, call = self.plan, Call("snapshot", self.emit)
+        snapshot, path = await take_snapshot(self.client, call, plan.owner, plan.name, ref=plan.ref, tail=plan.tail)
+        self._work = Workspace(self.client, snapshot)
+        return snapshot, path
+
+    async def _same_snapshot(self) -> tuple[RepositorySnapshot, str]:
+        """The snapshot of the run that this one goes on with, fetched again where the process has it no more."""
+        plan, earlier = self.plan, self.earlier
+        assert earlier is not None
+        if self._work is None:
+            call = Call("snapshot", self.emit)
+            snapshot, _ = await take_snapshot(self.client, call, plan.owner, plan.name, ref=earlier.commit, tail=None)
+            snapshot.ref = earlier.ref
+            self._work = Workspace(self.client, snapshot)
+        return self._work.snapshot, ""
+
+    def _open_conversation(self, path: str) -> Conversation:
         plan, snapshot = self.plan, self._snapshot
-        assert snapshot is not None
+        if self.earlier is not None:
+            conversation = self.earlier.conversation.branch()
+            conversation.say("user", follow_up(plan.question or PRESETS[plan.preset], plan.lang))
+            return conversation
         conversation = Conversation(plan.window, SCHEMA_TOKENS)
         conversation.say("system", SYSTEM)
         conversation.say(
@@ -260,10 +265,19 @@ class Run:
                 uncommitted=self._changes,
             ),
         )
+        return conversation
+
+    def _make_loop(self, path: str) -> Loop:
+        plan, work = self.plan, self._work
+        assert work is not None
+        toolbox = Toolbox(work, self.emit, self.clock)
+        if self.earlier is not None:
+            toolbox.remember(self.earlier.observed)
+            toolbox.forget_told(self.earlier.conversation.shortened)
         return Loop(
             model=self.model,
-            toolbox=Toolbox(Workspace(self.client, snapshot), self.emit, self.clock),
-            conversation=conversation,
+            toolbox=toolbox,
+            conversation=self._open_conversation(path),
             emit=self.emit,
             clock=self.clock,
             max_turns=plan.max_turns,
@@ -285,9 +299,9 @@ class Run:
 
     async def _root_listing(self) -> list[JsonObject]:
         """What the snapshot holds in memory, for the writer: no model asked for it, and it costs no request."""
-        plan, snapshot = self.plan, self._snapshot
-        assert snapshot is not None
-        if snapshot.truncated:
+        plan, work = self.plan, self._work
+        assert work is not None
+        if work.snapshot.truncated:
             # it would have to be asked for
             return []
         arguments = {"owner": plan.owner, "repo": plan.name}
@@ -295,7 +309,6 @@ class Run:
         conversation = Conversation(plan.window, 0)
         turn = ModelTurn("", "", False, [call], None, None)
         conversation.add_turn(turn, [call])
-        work = Workspace(self.client, snapshot)
         listing = await list_directory(work, Call("list_directory", self.emit), {})
         conversation.add_answers([call], {call.call_id: listing})
         return conversation.messages
@@ -310,7 +323,6 @@ class Run:
 
     def _basis(self, author: str, reason: Reason | None) -> Basis:
         plan, snapshot = self.plan, self._snapshot
-        assert snapshot is not None
         return Basis(
             repo=snapshot.full_name,
             asked=plan.asked,
@@ -323,6 +335,11 @@ class Run:
             author=author,
             partial=reason,
         )
+
+    @property
+    def _snapshot(self) -> RepositorySnapshot:
+        assert self._work is not None
+        return self._work.snapshot
 
     @property
     def _chinese(self) -> bool:
@@ -354,8 +371,9 @@ class Run:
             # the request for a report after the last turn is no turn of the loop
             turns=min(progress.turns, self.plan.max_turns),
             tool_calls=progress.tool_calls,
-            requests=self.client.requests if self.plan.source == "github" else 0,
+            requests=self.client.requests - self._requests_before if self.plan.source == "github" else 0,
             elapsed=self.clock.monotonic() - self._began,
         )
+        self._report = finished.report
         self.emit(finished)
         return finished

@@ -143,6 +143,18 @@ class Toolbox:
                 self._memory[key] = answer
             return answer
 
+    def remember(self, observed: Iterable[ToolFinished]) -> None:
+        """Know what an earlier run on this very snapshot was answered."""
+        for event in observed:
+            if event.outcome == "fallback" or event.result.get("cancelled") or "repeated" in event.result:
+                continue
+            try:
+                arguments = self._checked(ToolCall(event.call_id, event.tool, event.arguments))
+            except (ArgumentError, ToolError):
+                continue  # it is told again for nothing
+            self._keys[event.call_id] = key = _key(event.tool, arguments)
+            self._memory[key] = Answer(event.result, event.outcome, repeated=False)
+
     def forget_told(self, call_ids: Iterable[str]) -> None:
         """The model no longer has the answers of these calls before it: asking again is no repetition."""
         self._faded |= {self._keys[call_id] for call_id in call_ids if call_id in self._keys}
