@@ -54,7 +54,7 @@ class FakeGitHub(httpx.AsyncBaseTransport):
         if rest == "":
             about = {"full_name": "octo/demo", "default_branch": "main", "stargazers_count": 7, "license": None}
             return httpx.Response(200, json=about | self.about)
-        if rest == "/commits/HEAD" or rest == "/commits/main":
+        if rest in ("/commits/HEAD", "/commits/main", f"/commits/{COMMIT}"):
             return httpx.Response(200, text=COMMIT)
         if rest == f"/git/trees/{COMMIT}":
             tree = [

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 
 from tui_agent.assembly import Assembly, Wanted
 from tui_agent.events import Emit, Event, RunFinished, RunStarted
-from tui_agent.request import RunRequest
+from tui_agent.request import RunRequest, UsageError
 from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.settings import Settings
 
 if TYPE_CHECKING:
+    from tui_agent.agent.earlier import Earlier
     from tui_agent.agent.run import Run
 
-_HEAVY = ("httpx", "openai", "tui_agent.agent.run")
+KEPT = 4
+"""Ended runs that are held in memory for a follow-up; older ones come from their records."""
+_HEAVY = ("httpx", "openai", "platformdirs", "tui_agent.runs.record", "tui_agent.agent.run")
 # The model without an LLM; where one is set, it only writes the report if the LLM is lost.
 _SURVEY = "tui_agent.transports.survey.model"
 
@@ -43,6 +46,7 @@ class Session:
         self._assembly = Assembly(settings, clock or SystemClock(), demo=demo)
         self._listeners: list[Emit] = []
         self._running: list[Run] = []
+        self._left: dict[str, Earlier] = {}
         if chaos is not None:
             self._assembly.script.add(chaos)
 
@@ -74,6 +78,8 @@ class Session:
             if wanted.engine == "survey":
                 await asyncio.to_thread(importlib.import_module, _SURVEY)
             run = await self._assembly.make_run(wanted, emit)
+            if request.follows is not None:
+                run.follow(await self._earlier(request.follows, run.plan.window))
         except asyncio.CancelledError:
             _cancelled_early(wanted, emit)
             raise
@@ -82,6 +88,37 @@ class Session:
             return await run.execute()
         finally:
             self._running.remove(run)
+            self._keep(run)
+
+    async def _earlier(self, run_id: str, window: int) -> Earlier:
+        """The run that a follow-up goes on with: as it was left here, else from its record.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if run_id in self._left:
+            return self._left[run_id]
+        from tui_agent.agent.earlier import NothingToFollow, from_events
+        from tui_agent.runs.store import RecordError, RunStore
+
+        def reopen() -> Earlier:
+            store = RunStore()
+            records = [store.load(summary) for summary in store.chain(store.find(run_id))]
+            asked = [record.request or RunRequest(repo=record.summary.repo) for record in records]
+            return from_events([(one, record.events) for one, record in zip(asked, records, strict=True)], window)
+
+        try:
+            return await asyncio.to_thread(reopen)
+        except (RecordError, NothingToFollow) as error:
+            raise UsageError(str(error)) from error
+
+    def _keep(self, run: Run) -> None:
+        """Hold on to what a follow-up would go on with."""
+        left = run.leave()
+        if left is not None:
+            self._left[run.run_id] = left
+            while len(self._left) > KEPT:
+                del self._left[next(iter(self._left))]
 
     def listen(self, emit: Emit) -> None:
         """Hand on what happens between runs (`run_id` None)."""

@@ -89,7 +89,7 @@ def from_events(runs: Sequence[tuple[RunRequest, Sequence[Event]]], window: int)
             raise NothingToFollow("That run ended before it had seen the repository; start a new one.")
         run_id = started.run_id or ""
         if conversation.messages:
-            conversation.say("user", follow_up(request.question or started.question, request.lang))
+            conversation.say("user", follow_up(started.question, request.lang))
         else:
             conversation.say("system", SYSTEM)
             conversation.say("user", _task(request, started, snapshot))

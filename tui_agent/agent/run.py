@@ -72,7 +72,6 @@ class Run:
         sink: takes the stamped events.
         write_survey: makes a report from a history, where the model is lost.
         uncommitted: counts a local repository's uncommitted changes; None where that cannot be known.
-        earlier: the run whose conversation goes on with the plan's question; None for a run of its own.
     """
 
     plan: Plan
@@ -82,9 +81,9 @@ class Run:
     sink: Emit
     write_survey: Callable[[list[JsonObject]], str]
     uncommitted: Callable[[], Awaitable[int | None]] | None = None
-    earlier: Earlier | None = None
     run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _began: float = 0.0
+    _earlier: Earlier | None = None
     _requests_before: int = 0
     _work: Workspace | None = None
     _changes: int = 0
@@ -93,15 +92,15 @@ class Run:
     _loop: Loop | None = None
     _report: str = ""
 
-    def __post_init__(self) -> None:
-        if self.earlier is None:
-            return
-        if self.earlier.work is not None:
+    def follow(self, earlier: Earlier) -> None:
+        """Go on with an earlier run: its conversation, its snapshot, and what it observed; before `execute`."""
+        self._earlier = earlier
+        if earlier.work is not None:
             # Its client knows where the repository has moved to.
-            self._work = self.earlier.work
-            self.client = self._work.client
+            self._work = earlier.work
+            self.client = earlier.work.client
         self._requests_before = self.client.requests
-        for event in self.earlier.observed:
+        for event in earlier.observed:
             self._note(event)
 
     def emit(self, event: Event) -> None:
@@ -157,7 +156,7 @@ class Run:
                 question=plan.question or PRESETS[plan.preset],
                 engine=plan.engine,
                 model=self.model.options.name,
-                follows=self.earlier.run_id if self.earlier else None,
+                follows=self._earlier.run_id if self._earlier else None,
             )
         )
         try:
@@ -203,7 +202,7 @@ class Run:
 
     async def _take_snapshot(self) -> str:
         plan = self.plan
-        snapshot, path = await self._same_snapshot() if self.earlier else await self._new_snapshot()
+        snapshot, path = await self._same_snapshot() if self._earlier else await self._new_snapshot()
         self.emit(
             Snapshot(
                 repo=snapshot.full_name,
@@ -234,7 +233,7 @@ class Run:
 
     async def _same_snapshot(self) -> tuple[RepositorySnapshot, str]:
         """The snapshot of the run that this one goes on with, fetched again where the process has it no more."""
-        plan, earlier = self.plan, self.earlier
+        plan, earlier = self.plan, self._earlier
         assert earlier is not None
         if self._work is None:
             call = Call("snapshot", self.emit)
@@ -245,8 +244,8 @@ class Run:
 
     def _open_conversation(self, path: str) -> Conversation:
         plan, snapshot = self.plan, self._snapshot
-        if self.earlier is not None:
-            conversation = self.earlier.conversation.branch()
+        if self._earlier is not None:
+            conversation = self._earlier.conversation.branch()
             conversation.say("user", follow_up(plan.question or PRESETS[plan.preset], plan.lang))
             return conversation
         conversation = Conversation(plan.window, SCHEMA_TOKENS)
@@ -271,9 +270,9 @@ class Run:
         plan, work = self.plan, self._work
         assert work is not None
         toolbox = Toolbox(work, self.emit, self.clock)
-        if self.earlier is not None:
-            toolbox.remember(self.earlier.observed)
-            toolbox.forget_told(self.earlier.conversation.shortened)
+        if self._earlier is not None:
+            toolbox.remember(self._earlier.observed)
+            toolbox.forget_told(self._earlier.conversation.shortened)
         return Loop(
             model=self.model,
             toolbox=toolbox,

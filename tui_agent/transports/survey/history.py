@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tui_agent.transports.survey.listing import FileView, Found, Listing, file_views, listings, searches
@@ -60,6 +60,7 @@ class Request:
     question: str = ""
     path: str = ""
     uncommitted: int | None = None
+    is_follow_up: bool = False
 
     @property
     def owner(self) -> str:
@@ -150,7 +151,7 @@ def read_history(messages: Sequence[Mapping[str, Any]]) -> History:
         index += 1
         role = message.get("role")
         if role == "user":
-            request = _request(_content(message)) or request
+            request = _request(_content(message), request) or request
         elif role == "assistant":
             turn += 1
             answers = []
@@ -187,7 +188,7 @@ def _content(message: Json) -> str:
     return text_of(content)
 
 
-def _request(text: str) -> Request | None:
+def _request(text: str, before: Request) -> Request | None:
     """The lines that open the question; None where the message has none (the call for a report, say)."""
     lines: dict[str, str] = {}
     rest = text.split("\n")
@@ -199,9 +200,12 @@ def _request(text: str) -> Request | None:
         lines[key.strip()] = value.strip()
     else:
         rest = []
+    question = "\n".join(rest).strip().removeprefix("Question:").strip()
+    if "Follow-up" in lines:
+        language = lines.get("Report language", "")
+        return replace(before, language=language, preset="", question=question, is_follow_up=True)
     if "Repository" not in lines:
         return None
-    question = "\n".join(rest).strip().removeprefix("Question:").strip()
     snapshot = _SNAPSHOT.fullmatch(lines.get("Snapshot", ""))
     commit = snapshot["commit"] if snapshot else ""
     return Request(

@@ -16,6 +16,10 @@ PHRASES = {
     "free_question": (
         "The built-in survey cannot answer free questions; here are the facts that it can compute instead."
     ),
+    "follow_up": ("The built-in survey answers by rule: these are those of its facts that the question's words touch."),
+    "follow_up_none": (
+        "The built-in survey cannot answer that: it knows its own facts only. It can be asked about: {topics}."
+    ),
     "no_llm": (
         "**No LLM took part.** The built-in survey made this report by rule, from what it read and nothing else."
     ),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tui_agent.resilience.clock import Clock, SystemClock
+from tui_agent.transports.survey.answer import Section, answer
 from tui_agent.transports.survey.facts import Facts, gather
 from tui_agent.transports.survey.five import five_sentences
 from tui_agent.transports.survey.history import History, read_history
@@ -19,7 +20,6 @@ from tui_agent.transports.survey.section_state import activity, languages, quali
 from tui_agent.transports.survey.section_tech import tech
 from tui_agent.transports.survey.verdicts import risks, strengths
 
-Section = Callable[[Facts, Phrases], list[str]]
 _ALL_TOOLS = ("get_repo_info", "list_directory", "find_files", "read_file", "get_commits")
 _SECTIONS: Mapping[str, tuple[tuple[str, Section], ...]] = {
     "full": (
@@ -60,6 +60,8 @@ def report(history: History, now: float, *, finished: bool = True) -> str:
     """
     facts = gather(history, now)
     phrases, about_language = choose(history.request)
+    if history.request.is_follow_up:
+        return "\n\n".join(answer(history.request.question, _SECTIONS["full"], facts, phrases)) + "\n"
     blocks = [*_head(facts, phrases, about_language)]
     preset = history.request.preset
     if preset == "overview":
