@@ -17,8 +17,10 @@ def _caches(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(autouse=True)
 def _a_cache_of_its_own(_caches: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache folder that is empty and, until something is kept, not even there."""
-    monkeypatch.setenv("XDG_CACHE_HOME", f"{_caches}/{next(_numbers)}")
+    """A cache folder and a state folder that are empty and, until something is kept, not even there."""
+    number = next(_numbers)
+    monkeypatch.setenv("XDG_CACHE_HOME", f"{_caches}/{number}")
+    monkeypatch.setenv("XDG_STATE_HOME", f"{_caches}/{number}-state")
 
 
 # The same examples on every machine: what a clone is told to pass, it passes. `--hypothesis-profile=default` goes on.

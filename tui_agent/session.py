@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tui_agent.assembly import Assembly, Wanted
 from tui_agent.events import Emit, Event, RunFinished, RunStarted
+from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.settings import Settings
@@ -73,6 +74,18 @@ class Session:
             asyncio.CancelledError: it was cancelled; `run_finished` has been emitted.
         """
         wanted = self._assembly.choose(request)
+        settings = self.settings
+        if not settings.record:
+            return await self._run(wanted, request, emit)
+        from tui_agent.runs.record import Recorder
+
+        recorder = Recorder(None, request, redact=Redactor([settings.api_key, settings.github_token]))
+        try:
+            return await self._run(wanted, request, recorder.before(emit))
+        finally:
+            recorder.close()
+
+    async def _run(self, wanted: Wanted, request: RunRequest, emit: Emit) -> RunFinished:
         try:
             await self.prepare()
             if wanted.engine == "survey":

@@ -10,7 +10,6 @@ another process may have open ("How To Corrupt An SQLite Database File", 2.3 and
 
 from __future__ import annotations
 
-import errno
 import re
 import sqlite3
 import time
@@ -19,6 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from tui_agent.private_folder import make_private
 
 LIMIT = 500_000_000
 """Bytes that the replies may have on disk."""
@@ -189,7 +190,7 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            _make_private(self.folder)
+            make_private(self.folder)
             self._number = max([self._number, *self._numbers()])
             self._connection = _connect(self._path(self._number))
         return self._connection
@@ -245,18 +246,6 @@ class Store:
 
     def _beside(self, number: int, companion: str) -> Path:
         return self.folder / (_NAME.format(number) + companion)
-
-
-def _make_private(folder: Path) -> None:
-    """A folder for the user alone; a user without a home gets none."""
-    home = Path.home()
-    if home in folder.parents and not home.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no home folder", str(home))
-    for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
-        # As the XDG base directory specification asks for.
-        missing.mkdir(mode=0o700, exist_ok=True)
-    if folder.stat().st_mode & 0o077:
-        folder.chmod(0o700)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
