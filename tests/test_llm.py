@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
+import openai
 import pytest
 
 from tests.agent_fakes import FAST, FakeModel, call, end, make_model, say, think
 from tui_agent.agent.guards import Guards
 from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.events import AttemptFailed, Event, RateLimitWait, RetryScheduled
+from tui_agent.redact import Redactor
 from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import SystemClock
 from tui_agent.resilience.outcome import BreakerOpen, LimitTooFar, Trouble
@@ -32,7 +34,7 @@ class Asked:
     async def __call__(self, tools: bool = True) -> Any:
         return await self.model.ask(
             Call("llm", self.events.append),
-            [{"role": "user", "content": "hi"}],
+            [b'{"role":"user","content":"hi"}'],
             SCHEMAS if tools else None,
             lambda kind, text: self.pieces.append((kind, text)),
             self.restarts.append,
@@ -237,3 +239,26 @@ async def test_nothing_that_is_no_json_passes() -> None:
     asked = Asked(FakeModel([[b"data: <html>\n\n"], [*say("x"), *end()]]))
     assert (await asked()).content == "x"
     assert any("no JSON" in e.reason for e in asked.events if isinstance(e, AttemptFailed))
+
+
+@pytest.mark.parametrize("deployment", [{}, {"azure_deployment": "own"}])
+async def test_azure_finds_the_model_by_the_address(deployment: dict[str, str]) -> None:
+    paths: list[str] = []
+    model = FakeModel([[*say("x"), *end()]])
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.path)
+        return await model.handle_async_request(request)
+
+    http: Any = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    azure: Any = {"azure_endpoint": "https://a.invalid", "api_version": "1", "api_key": "k", "http_client": http}
+    asked = Asked(model)
+    asked.model = LanguageModel(
+        openai.AsyncAzureOpenAI(**azure, **deployment),
+        asked.model.options,
+        Guards(FAST, SystemClock()).model_pipeline("x"),
+        SystemClock(),
+        Redactor([]),
+    )
+    assert (await asked()).content == "x"
+    assert paths == [f"/openai/deployments/{deployment.get('azure_deployment', 'fake')}/chat/completions"]

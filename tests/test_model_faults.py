@@ -105,7 +105,7 @@ async def ask_through(transport: httpx.AsyncBaseTransport, stall: float = 30.0) 
 
 async def ask_of(model: LanguageModel) -> ModelTurn:
     return await model.ask(
-        Call("llm", lambda event: None), [{"role": "user", "content": "hi"}], SCHEMAS, lambda *_: None, lambda _: None
+        Call("llm", lambda event: None), [b'{"role":"user","content":"hi"}'], SCHEMAS, lambda *_: None, lambda _: None
     )
 
 

@@ -17,10 +17,10 @@ from tui_agent.tools.toolbox import CANCELLED, ToolCall
 _SHORTENED = "This observation was shortened to fit the context window; call the tool again if you need it."
 
 
-def encode(result: JsonObject) -> str:
-    """A tool's result as the model reads it: dense JSON, whatever text is in it."""
-    dense = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
-    return dense if _encodable(dense) else json.dumps(result, separators=(",", ":"))
+def encode(value: JsonObject) -> str:
+    """A tool's result, or a whole message, as it is sent: dense JSON, whatever text is in it."""
+    dense = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return dense if _encodable(dense) else json.dumps(value, separators=(",", ":"))
 
 
 def well_formed(text: str) -> str:
@@ -61,6 +61,8 @@ class Conversation:
     window: int
     overhead: int
     messages: list[JsonObject] = field(default_factory=list)
+    encoded: list[bytes] = field(default_factory=list)
+    """Each message as it is sent: encoded once, since every request repeats all of them."""
     _sizes: list[int] = field(default_factory=list)
     _whole: dict[int, JsonObject] = field(default_factory=dict)
     _scale: float = 1.0
@@ -72,8 +74,10 @@ class Conversation:
 
     def add(self, message: JsonObject) -> None:
         """Put a message at the end."""
+        text = encode(message)
         self.messages.append(message)
-        self._sizes.append(4 + estimate(json.dumps(message, ensure_ascii=False)))
+        self.encoded.append(text.encode())
+        self._sizes.append(4 + estimate(text))
 
     def say(self, role: str, text: str) -> None:
         """Put a system or user message at the end."""
@@ -114,7 +118,13 @@ class Conversation:
 
     def branch(self) -> Conversation:
         """A conversation that goes on from here by itself."""
-        return replace(self, messages=list(self.messages), _sizes=list(self._sizes), _whole=dict(self._whole))
+        return replace(
+            self,
+            messages=list(self.messages),
+            encoded=list(self.encoded),
+            _sizes=list(self._sizes),
+            _whole=dict(self._whole),
+        )
 
     @property
     def call_ids(self) -> set[str]:
@@ -148,6 +158,7 @@ class Conversation:
                 if len(stub) < len(message["content"]):
                     self._whole[i] = message
                     self.messages[i] = {**message, "content": stub}
+                    self.encoded[i] = encode(self.messages[i]).encode()
                     self._sizes[i] = 4 + estimate(stub)
                     shortened.append(message["tool_call_id"])
         return shortened

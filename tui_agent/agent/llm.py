@@ -1,10 +1,12 @@
 """One turn of the model, streamed: the only place that speaks to the OpenAI client.
 
-The SDK's own retries are off, so that ours are seen. Its typed stream is stepped round within its
-public interface: `extra_body` carries the history as it is and the raw response is parsed line by
-line, since the SDK's conversions cost more CPU with every turn and every chunk.
+The SDK's own retries are off, so that ours are seen. Its types are stepped round within its public
+interface: `post` with `content` sends a body whose messages were encoded once, when they were made,
+and the raw response is parsed line by line, since the SDK's conversions (and encoding the history
+anew) cost more CPU with every turn and every chunk.
 
-Sources: DeepSeek's API documentation (errors, keep-alives, thinking mode); the SSE part of HTML.
+Sources: DeepSeek's API documentation (errors, keep-alives, thinking mode); the SSE part of HTML;
+openai-python's README ("Undocumented endpoints") for `post`.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote
 
 import anyio
 import httpx
@@ -37,6 +40,8 @@ from tui_agent.tools.toolbox import ToolCall
 _BROKEN = (httpx.HTTPError, httpx.StreamError, httpx2.HTTPError, httpx2.StreamError, anyio.EndOfStream, OSError)
 _LAST_BYTES = 1.0
 """Seconds that the end of the body may take after the model has said that it is done."""
+_NOTICEABLE = 0.02
+"""Seconds by which a stall may be found too early."""
 MAX_TURN = 16 * 1024 * 1024
 """Characters of one answer, and bytes of one line of its stream."""
 _KINDS: tuple[PieceKind, ...] = ("reasoning", "content")
@@ -121,7 +126,7 @@ class LanguageModel:
     async def ask(
         self,
         call: Call,
-        messages: list[JsonObject],
+        messages: Sequence[bytes],
         tools: list[JsonObject] | None,
         on_piece: Piece,
         on_restart: Callable[[str], None],
@@ -131,7 +136,7 @@ class LanguageModel:
 
         Args:
             call: under whose name (`llm`) it runs.
-            messages: the whole history.
+            messages: the whole history, each message as JSON.
             tools: their schemas; None asks for text alone.
             on_piece: is handed text as it streams.
             on_restart: is called with a reason when a broken stream's pieces are void.
@@ -141,12 +146,12 @@ class LanguageModel:
             ModelRefused: the server said no.
             Trouble, Unavailable: it failed or was not asked.
         """
-        body: JsonObject = {"messages": messages}
+        history = b",".join(messages)
+        fields: JsonObject = {"model": self.options.name, "stream": True}
         if tools:
-            body["tools"] = tools
-            body["tool_choice"] = "auto"
+            fields |= {"tools": tools, "tool_choice": "auto"}
         if max_tokens is not None:
-            body["max_tokens"] = max_tokens
+            fields["max_tokens"] = max_tokens
         names = frozenset(tool["function"]["name"] for tool in tools or ())
 
         async def attempt() -> ModelTurn:
@@ -163,7 +168,7 @@ class LanguageModel:
 
             assembler = TurnAssembler(piece, names)
             try:
-                turn = await self._stream(body, assembler)
+                turn = await self._stream(history, fields, assembler)
             except (Trouble, RateLimited) as error:
                 if streamed:
                     on_restart(str(error))
@@ -183,37 +188,50 @@ class LanguageModel:
         ]
         return replace(turn, content=redact(turn.content), reasoning=redact(turn.reasoning), calls=calls)
 
-    async def _stream(self, body: JsonObject, assembler: TurnAssembler) -> ModelTurn:
+    async def _stream(self, history: bytes, fields: JsonObject, assembler: TurnAssembler) -> ModelTurn:
         while True:
-            extra = {**body, "stream_options": {"include_usage": True}} if self._wants_usage else body
+            extra = {"stream_options": {"include_usage": True}} if self._wants_usage else {}
+            # the history is JSON already, each message encoded when it was made
+            body = b'{"messages":[%b],%b' % (history, json.dumps(fields | extra).encode()[1:])
             try:
-                return await self._once(extra, assembler)
+                return await self._once(body, assembler)
             except ModelRefused as refusal:
                 # Not every server knows stream_options; without it there is no usage, and that is all.
                 if not (self._wants_usage and "stream_options" in str(refusal)):
                     raise
                 self._wants_usage = False
 
-    async def _once(self, body: JsonObject, assembler: TurnAssembler) -> ModelTurn:
+    async def _post(self, body: bytes) -> openai.AsyncStream[object]:
+        """The answer's stream; only its raw response is read."""
+        client, path = self._client, "/chat/completions"
+        if isinstance(client, openai.AsyncAzureOpenAI) and "/deployments/" not in str(client.base_url):
+            # Azure finds the model by the address; the SDK looks for its name in a body that is no bytes.
+            path = f"/deployments/{quote(self.options.name, safe='')}{path}"
+        return await client.post(
+            path,
+            cast_to=object,
+            content=body,
+            options={"timeout": None, "security": {"bearer_auth": True}},
+            stream=True,
+            stream_cls=openai.AsyncStream[object],
+        )
+
+    async def _once(self, body: bytes, assembler: TurnAssembler) -> ModelTurn:
         loop = asyncio.get_running_loop()
         started = loop.time()
         stall, queue = self.options.stall, self.options.queue
         payload = done = False
         try:
-            async with (
-                asyncio.timeout_at(started + stall) as deadline,
-                self._client.chat.completions.with_streaming_response.create(
-                    model=self.options.name, messages=[], stream=True, extra_body=body, timeout=None
-                ) as response,
-            ):
+            async with asyncio.timeout_at(started + stall) as deadline, await self._post(body) as stream:
+                response = stream.response
                 if "application/json" in response.headers.get("content-type", ""):
-                    self._take(await _whole(response.iter_bytes()), assembler)
+                    self._take(await _whole(response.aiter_bytes()), assembler)
                     turn = assembler.finish()
                     if not (assembler.finished or turn.content or turn.calls):
                         raise Trouble("the model's reply has not the form of a chat completion")
                     return turn
                 lines = DataLines()
-                async for piece in response.iter_bytes():
+                async for piece in response.aiter_bytes():
                     data = lines.feed(piece)
                     if max(lines.waiting, assembler.size) > MAX_TURN:
                         raise _too_large()
@@ -224,7 +242,7 @@ class LanguageModel:
                         # Only the end of the body follows; once it is read, the connection serves the next turn.
                         deadline.reschedule(now + _LAST_BYTES)
                     elif data:
-                        deadline.reschedule(now + stall)
+                        _put_off(deadline, now + stall)
                     elif not payload:
                         deadline.reschedule(min(now + stall, started + queue))
                 done = self._take_all(lines.end(), assembler) or done
@@ -320,6 +338,12 @@ def _words(said: Any) -> str:
     # a proxy's page
     title = _TITLE.search(said[:10_000])
     return title[1] if title else ""
+
+
+def _put_off(deadline: asyncio.Timeout, when: float) -> None:
+    """Move a deadline; not by less than one could notice, since each move makes the event loop a new timer."""
+    if when - (deadline.when() or 0.0) > _NOTICEABLE:
+        deadline.reschedule(when)
 
 
 async def _whole(pieces: AsyncIterator[bytes]) -> bytes:

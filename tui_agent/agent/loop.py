@@ -158,7 +158,7 @@ class Loop:
             self.emit(TurnRestarted(turn=number, reason=reason))
 
         call = Call("llm", self.emit)
-        history, schemas = self.conversation.messages, SCHEMAS if tools else None
+        history, schemas = self.conversation.encoded, SCHEMAS if tools else None
         turn = await self.model.ask(call, history, schemas, on_piece, on_restart, max_tokens)
         if turn.reasoning:
             self.emit(Reasoning(turn=number, text=turn.reasoning))
