@@ -26,12 +26,19 @@ def dumps(value: object, *, indent: int | None = None) -> str:
         text = _encode(value, indent)
     except (TypeError, ValueError, RecursionError):
         text = _encode(_plain(value, 0), indent)
+    if text.isascii() and "\x7f" not in text:
+        # Most texts, and three quarters of the time: in ASCII, json itself escapes all else that is invisible.
+        return text
     return _INVISIBLE.sub(_escape, text)
 
 
+_ON_ONE_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def _encode(value: object, indent: int | None) -> str:
-    separators = (",", ": ") if indent else (",", ":")
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
+    if indent is None:
+        return _ON_ONE_LINE.encode(value)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=(",", ": "))
 
 
 def _escape(match: re.Match[str]) -> str:
