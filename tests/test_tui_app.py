@@ -83,7 +83,9 @@ async def test_a_text_without_an_address_asks_about_the_current_repository() -> 
         await desk.press("a")
         await desk.type("where is routing done?")
         await desk.press("enter")
-        assert desk.session.requests[-1] == RunRequest(repo="pallets/flask", question="where is routing done?")
+        assert desk.session.requests[-1] == RunRequest(
+            repo="pallets/flask", question="where is routing done?", follows="run-1"
+        )
 
 
 async def test_a_question_before_any_repository_says_what_to_write() -> None:
@@ -350,3 +352,28 @@ async def test_a_dashboard_that_breaks_says_one_sentence_and_shows_no_variables(
     assert "the dashboard broke (RuntimeError: broken ␛[31m10)" in " ".join(text.split())
     assert "hunter2" not in text and "Traceback" not in text
     assert app.return_code == 1
+
+
+async def test_a_question_after_a_report_goes_on_with_it_and_stands_below_it() -> None:
+    async with dashboard(request=REQUEST) as d:
+        await d.settle()
+        d.session.tell(ev.TurnStarted(turn=1, max_turns=15))
+        d.session.finish("completed", "# Report\n\nIt is a framework.")
+        await d.settle()
+        first = d.session.run_id
+        await d.press("a")
+        await d.type("Who uses it?")
+        await d.press("enter")
+        asked = d.session.requests[-1]
+        assert (asked.repo, asked.question, asked.follows) == (REQUEST.repo, "Who uses it?", first)
+        d.session.tell(ev.TurnStarted(turn=1, max_turns=15))
+        d.session.tell(ev.ReportDelta(turn=1, text="Many do."))
+        await d.settle()
+        await d.until(lambda: all(line in d.screen for line in ("It is a framework.", "Who uses it?", "Many do.")))
+        d.session.finish("completed", "Many do.")
+        await d.settle()
+        await d.press("a")
+        await d.type("pallets/click")
+        await d.press("enter")
+        assert d.session.requests[-1].follows is None
+        assert "It is a framework." not in d.screen

@@ -434,3 +434,33 @@ def test_an_event_costs_the_same_after_many() -> None:
     cost(60_000)
     late = min(cost(2000) for _ in range(3))
     assert late < 5 * early + 0.01
+
+
+def chain(*runs: tuple[str, str | None, str, str]) -> DashboardState:
+    """The state after some runs, each with its id, the run that it follows, its question and its report."""
+    state = DashboardState()
+    for run_id, follows, question, report in runs:
+        first = ev.RunStarted(
+            repo="o/n", source="github", ref=None, question=question, engine="llm", model="m", follows=follows
+        )
+        for event in (first, ev.TurnStarted(turn=1, max_turns=5), ev.ReportDelta(turn=1, text=report)):
+            state.apply(ev.stamp(event, 0.0, run_id))
+        state.apply(ev.stamp(finished("completed" if report else "failed", report), 1.0, run_id))
+    return state
+
+
+def test_a_follow_up_keeps_the_reports_before_it_as_chapters_under_their_questions() -> None:
+    state = chain(("a", None, "All?", "# One"), ("b", "a", "Why *now*?", "Because."), ("c", "b", "So?", "Yes."))
+    assert state.report.text == "# One\n\n---\n\n## Why \\*now\\*\\?\n\nBecause.\n\n---\n\n## So\\?\n\nYes."
+    assert len(state.report) == len(state.report.text)
+
+
+def test_a_follow_up_on_an_earlier_report_takes_only_that_one_along() -> None:
+    state = chain(("a", None, "All?", "# One"), ("b", "a", "Why?", "Because."), ("c", "a", "So?", "Yes."))
+    assert state.report.text == "# One\n\n---\n\n## So\\?\n\nYes."
+
+
+def test_a_follow_up_that_failed_leaves_no_chapter_and_a_new_run_none_at_all() -> None:
+    state = chain(("a", None, "All?", "# One"), ("b", "a", "Why?", ""), ("c", "a", "So?", "Yes."))
+    assert state.report.text == "# One\n\n---\n\n## So\\?\n\nYes."
+    assert chain(("a", None, "All?", "# One"), ("b", None, "All?", "# Two")).report.text == "# Two"

@@ -77,6 +77,7 @@ class ScriptedSession:
                 question=request.question or "Full analysis",
                 engine="llm",
                 model="deepseek-flash",
+                follows=request.follows,
             )
         )
         try:

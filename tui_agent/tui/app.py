@@ -227,7 +227,8 @@ class DashboardApp(App[int]):
             from tui_agent.tui.asking import request_for
 
             try:
-                request = request_for(text, self._runs.request, api_url=self._api_url)
+                current, follows = self._runs.request, self._runs.reported
+                request = request_for(text, current, follows=follows, api_url=self._api_url)
             except UsageError as error:
                 self._say("error", str(error))
                 return

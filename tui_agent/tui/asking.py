@@ -12,13 +12,19 @@ EDGES = " \t,，。.:：;；、—-"
 
 
 def request_for(
-    text: str, current: RunRequest | None, *, api_url: str = PUBLIC_API, cwd: Path | None = None
+    text: str,
+    current: RunRequest | None,
+    *,
+    follows: str | None = None,
+    api_url: str = PUBLIC_API,
+    cwd: Path | None = None,
 ) -> RunRequest:
     """The run that a text asks for.
 
     Args:
         text: what was typed; the first address in it names the repository, the rest is the question.
         current: the request of the run on the screen, whose language and engine stay.
+        follows: the run whose report stands on the screen: a question without an address goes on with it.
         api_url: the API that will be asked.
         cwd: what relative paths are relative to; None for the working folder.
 
@@ -31,7 +37,7 @@ def request_for(
         question = _question(text, found)
         if current is None:
             return RunRequest(repo=named, question=question)
-        return replace(current, repo=named, question=question, ref=None, refresh=False, no_cache=False)
+        return replace(current, repo=named, question=question, ref=None, refresh=False, no_cache=False, follows=None)
     first, *more = text.split() or [""]
     is_one_word = not more
     if first.startswith(("/", "~/", "./", "../")) or (is_one_word and ("://" in first or first in (".", "..", "~"))):
@@ -41,7 +47,7 @@ def request_for(
         if is_one_word:
             parse(text, api_url=api_url, cwd=cwd)
         raise UsageError("No repository is named yet: write owner/name, a GitHub URL, or a folder such as ./project.")
-    return replace(current, question=text, refresh=False, no_cache=False)
+    return replace(current, question=text, refresh=False, no_cache=False, follows=follows)
 
 
 def _question(text: str, found: Found) -> str | None:

@@ -64,6 +64,12 @@ class RunControl:
         """Whether a run is going on, from its start to the end of its worker."""
         return self._worker is not None and not self._worker.is_finished
 
+    @property
+    def reported(self) -> str | None:
+        """The run whose report stands on the screen, None where there is none that a question could go on with."""
+        run = self._state.run
+        return run.run_id if run.outcome in ("completed", "partial") else None
+
     def prepare(self) -> None:
         """Let the session load what is slow to load."""
         self._prepared = asyncio.create_task(self._session.prepare())

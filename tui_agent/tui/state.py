@@ -119,6 +119,7 @@ class DashboardState:
         for row in self.quota.values():
             row.spent, row.counted = 0, False
         self.at = event.at
+        self.report.begin(self.run.run_id, event.follows, event.question)
         self.run = RunInfo(
             run_id=event.run_id,
             repo=event.repo,
@@ -132,7 +133,6 @@ class DashboardState:
         self.tokens, self.grounding, self.snapshot_call = Tokens(), None, None
         self.turns, self._turns, self.calls, self.lanes, self._under_way = [], {}, {}, [], []
         self.notices = [notice for notice in self.notices if notice.run_id is None]
-        self.report.show(Stream(), None)
         self.revisions.raise_("run", "trace", "calls", "breakers", "quota", "report", "notices", "grounding")
 
     # -- the run ----------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class DashboardState:
         report = self.report
         if not text:
             return  # what had streamed of a run that was cut short stays readable, not `final`
-        written = report.text
+        written = report.stream.text
         if not text.startswith(written):
             report.generation += 1
         report.stream, report.final = Stream(text), True

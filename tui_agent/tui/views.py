@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 from tui_agent import events as ev
+from tui_agent.safe_text import one_line
 from tui_agent.tui.calls import Call
 from tui_agent.tui.stream import Stream
 
@@ -13,6 +15,8 @@ RunWord = Literal["idle", "running", "completed", "partial", "failed", "cancelle
 Area = Literal["run", "trace", "calls", "breakers", "quota", "report", "notices", "grounding"]
 
 DEFAULT_THRESHOLD = 5
+_PUNCTUATION, _ESCAPED = re.compile(r"[!-/:-@\[-`{-~]"), r"\\\g<0>"
+"""ASCII punctuation, any of which Markdown takes literally behind a backslash (CommonMark, 2.4)."""
 ANONYMOUS = 60
 """GitHub's requests an hour without a token."""
 
@@ -162,9 +166,17 @@ class QuotaRow:
         return self.limit if epoch >= self.reset else self.remaining
 
 
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """The report of an earlier run with which the present one goes on, behind its heading."""
+
+    run_id: str | None
+    text: str
+
+
 @dataclass(slots=True)
 class ReportState:
-    """The report as far as it is written.
+    """The report as far as it is written, behind those of the runs that it goes on with.
 
     `generation` rises whenever `text` does not merely grow at its end, so that a view which drew
     `n` characters of this generation only has to draw `text[n:]`. `final` once the run has handed it over.
@@ -174,16 +186,43 @@ class ReportState:
     turn: int | None = None
     generation: int = 0
     final: bool = False
+    chapters: list[Chapter] = field(default_factory=list)
+    heading: str = ""
+
+    @property
+    def before(self) -> str:
+        """What stands before this run's own text."""
+        return "".join(chapter.text for chapter in self.chapters) + self.heading
 
     @property
     def text(self) -> str:
-        """The report's Markdown."""
-        return self.stream.text
+        """The report's Markdown, chapter by chapter."""
+        return self.before + self.stream.text
+
+    def __len__(self) -> int:
+        return sum(len(chapter.text) for chapter in self.chapters) + len(self.heading) + len(self.stream)
 
     def show(self, stream: Stream, turn: int | None) -> None:
         """Another text takes this one's place."""
         self.stream, self.turn, self.final = stream, turn, False
         self.generation += 1
+
+    def begin(self, ended: str | None, follows: str | None, question: str) -> None:
+        """A run begins: the chapters stay as far as it goes on with them.
+
+        Args:
+            ended: the id of the run that was shown.
+            follows: the id of the run that the new one goes on with, or None.
+            question: of the new run.
+        """
+        chapters = self.chapters
+        if self.final:
+            chapters = [*chapters, Chapter(ended, self.heading + self.stream.text)]
+        ids = [chapter.run_id for chapter in chapters]
+        kept = ids.index(follows) + 1 if follows in ids else 0
+        self.chapters = chapters[:kept]
+        self.heading = f"\n\n---\n\n## {_PUNCTUATION.sub(_ESCAPED, one_line(question, 400))}\n\n" if kept else ""
+        self.show(Stream(), None)
 
 
 @dataclass(slots=True)

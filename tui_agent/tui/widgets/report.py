@@ -97,7 +97,7 @@ class ReportPane(Pane):
         if report.generation != self._generation:
             self._generation = report.generation
             self._begin(report.text, whole=whole)
-        elif len(report.stream) > self._drawn:
+        elif len(report) > self._drawn:
             text = report.text
             self.view.append(text[self._drawn :])
             self._drawn = len(text)
