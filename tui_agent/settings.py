@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from tui_agent.request import UsageError
 from tui_agent.settings_kinds import LANGUAGE, MODEL, SECRET, SWITCH, THEME, URL, Kind, read_url, seconds, whole
@@ -118,7 +118,18 @@ class Settings:
     # The source of each field that some source has set.
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
+    _named: ClassVar[frozenset[str]] = frozenset()
+
+    def __new__(cls, **values: object) -> Self:
+        """Remembers what is named, so that naming a default is more than saying nothing."""
+        settings = super().__new__(cls)
+        # `load` and `dataclasses.replace` name every field, and hand on where each came from.
+        object.__setattr__(settings, "_named", frozenset() if "origins" in values else frozenset(values))
+        return settings
+
     def __post_init__(self) -> None:
+        if not self.origins and self._named:
+            object.__setattr__(self, "origins", dict.fromkeys(self._named, "code"))
         for spec in _specs():
             value, kind = getattr(self, spec.name), spec.metadata["kind"]
             if value is None and spec.default is None:
@@ -180,6 +191,10 @@ class Settings:
         if name in self.origins:
             return self.origins[name]
         return RANKS[0] if getattr(self, name) == getattr(type(self), name) else "code"
+
+    def is_said(self, name: str) -> bool:
+        """Whether a source, or the program that made these settings, has set the field, if only to its default."""
+        return name in self.origins
 
     @property
     def context_limit(self) -> int:

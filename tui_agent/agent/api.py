@@ -15,8 +15,9 @@ from tui_agent.events import Emit, Event
 from tui_agent.github.address import find_address, web_host
 from tui_agent.github.client import GitHubClient
 from tui_agent.redact import Redactor
-from tui_agent.request import UsageError
+from tui_agent.request import RunRequest, UsageError
 from tui_agent.resilience.clock import SystemClock
+from tui_agent.runs.record import Recorder
 from tui_agent.settings import Settings, context_of
 from tui_agent.transports.survey.writer import write_report
 
@@ -55,7 +56,8 @@ async def run_agent(
         model: its name at the endpoint; None for the settings'.
         max_turns: turns of the loop; where it is left at 15, the settings' number holds.
         on_event: is handed every event as it happens (`tui_agent.events`).
-        settings: None for the environment's variables (no `.env`, no `config.toml`).
+        settings: None for the environment's variables (no `.env`, no `config.toml`). The run is recorded only where
+            `record` (or REPO_AGENT_RECORD) is set there, be it to its default.
 
     Returns:
         the report, in Markdown. A partial one says so at its end.
@@ -104,8 +106,18 @@ async def run_agent(
         web=f"https://{web_host(api_url)}/{address.full_name}",
         notices=(*notices.asked_elsewhere(address, api_url), notices.receives(endpoint)),
     )
-    run = Run(plan, client, language_model, clock, on_event or _ignore, write_report)
-    finished = await run.execute()
+    emit = on_event or _ignore
+    run = Run(plan, client, language_model, clock, emit, write_report)
+    recorder = None
+    if settings.record and settings.is_said("record"):
+        request = RunRequest(repo=address.full_name, question=query, lang=settings.lang, engine="llm")
+        recorder = Recorder(None, request, redact=redact)
+        run.sink = recorder.before(emit)
+    try:
+        finished = await run.execute()
+    finally:
+        if recorder is not None:
+            recorder.close()
     if finished.outcome == "failed":
         raise RunError(finished.error or "No report could be made.", finished)
     return finished.report
