@@ -13,33 +13,17 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from tui_agent.agent.context import Conversation, estimate
+from tui_agent.agent.context import estimate
 from tui_agent.agent.dialects import ModelTurn
-from tui_agent.agent.llm import LanguageModel
-from tui_agent.agent.prices import Price, cost
 from tui_agent.agent.prompts import NOTHING_SAID, REPORT_NOW
 from tui_agent.agent.reasons import TOKENS, Reason, turns_used_up
-from tui_agent.events import (
-    Emit,
-    JsonObject,
-    Notice,
-    Reasoning,
-    ReasoningDelta,
-    ReportDelta,
-    Thought,
-    TurnRestarted,
-    TurnStarted,
-    Usage,
-)
-from tui_agent.resilience.call import Call
-from tui_agent.resilience.clock import Clock
+from tui_agent.agent.turns import Turns
+from tui_agent.events import JsonObject, Notice
 from tui_agent.tools.schemas import SCHEMAS
 from tui_agent.tools.toolbox import Toolbox, ToolCall
 
 OUTPUT_RESERVE = 4096
 """Tokens that are kept free for an answer."""
-LARGEST_ANSWER = 32_768
-"""Tokens that any answer of a bounded run may take."""
 SHORTEST_REPORT = 256
 """Tokens below which a report is not worth asking for."""
 MAX_CIRCLES = 2
@@ -50,56 +34,19 @@ _ID = re.compile(r"[!-~]{1,64}")
 SCHEMA_TOKENS = estimate(json.dumps(SCHEMAS))
 
 
-@dataclass
-class Progress:
-    """How far a run has come; readable at any moment, also when the loop was left by an exception.
-
-    Args:
-        turns: turns begun.
-        tool_calls: calls carried out.
-        observed: calls that brought something.
-        spent: tokens, in and out together.
-        streamed: content of the turn that is under way.
-        reason: why the report is partial; None where it is whole.
-    """
-
-    turns: int = 0
-    tool_calls: int = 0
-    observed: int = 0
-    spent: int = 0
-    streamed: list[str] = field(default_factory=list)
-    reason: Reason | None = None
-
-
 class OutOfTokens(Exception):
     """Not even a report can be asked for within the bound."""
 
 
-@dataclass
-class Loop:
-    """One run's loop.
+@dataclass(kw_only=True)
+class Loop(Turns):
+    """One run's loop: turns of the model, and between them what it asked for.
 
     Args:
-        model: who decides.
-        toolbox: carries out.
-        conversation: holds system prompt and task already.
-        emit: where events go.
-        clock: the epoch, for prices.
-        max_turns: turns with tools.
-        max_tokens: bound on tokens, in and out together; None for none.
-        price: of the model, where known.
-        progress: filled as it goes.
+        toolbox: carries out its calls.
     """
 
-    model: LanguageModel
     toolbox: Toolbox
-    conversation: Conversation
-    emit: Emit
-    clock: Clock
-    max_turns: int
-    max_tokens: int | None
-    price: Price | None
-    progress: Progress = field(default_factory=Progress)
     _used_ids: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -116,10 +63,10 @@ class Loop:
         circles = 0
         while self.progress.turns < self.max_turns:
             # A turn with tools, and after it a report, have to fit into the bound.
-            room = self._room(prompts=2)
+            room = self.room(prompts=2)
             if room is not None and room < OUTPUT_RESERVE:
                 return await self._report_now(TOKENS)
-            turn = await self._ask(tools=True, max_tokens=room)
+            turn = await self._ask(SCHEMAS, room)
             if turn.calls:
                 repeated = await self._act(turn)
                 circles = circles + 1 if repeated else 0
@@ -137,35 +84,10 @@ class Loop:
                 self.conversation.say("user", NOTHING_SAID)
         return await self._report_now(turns_used_up(self.max_turns))
 
-    async def _ask(self, *, tools: bool, max_tokens: int | None = None) -> ModelTurn:
-        """One turn of the model: reason."""
-        progress = self.progress
-        progress.turns += 1
-        progress.streamed.clear()
-        number = progress.turns
+    async def _ask(self, tools: list[JsonObject] | None, max_tokens: int | None) -> ModelTurn:
+        """One turn of the model, within its window."""
         self._fit()
-        self.emit(TurnStarted(turn=number, max_turns=self.max_turns))
-
-        def on_piece(kind: str, text: str) -> None:
-            if kind == "content":
-                progress.streamed.append(text)
-                self.emit(ReportDelta(turn=number, text=text))
-            else:
-                self.emit(ReasoningDelta(turn=number, text=text))
-
-        def on_restart(reason: str) -> None:
-            progress.streamed.clear()
-            self.emit(TurnRestarted(turn=number, reason=reason))
-
-        call = Call("llm", self.emit)
-        history, schemas = self.conversation.encoded, SCHEMAS if tools else None
-        turn = await self.model.ask(call, history, schemas, on_piece, on_restart, max_tokens)
-        if turn.reasoning:
-            self.emit(Reasoning(turn=number, text=turn.reasoning))
-        if turn.calls and (turn.content or progress.streamed):
-            self.emit(Thought(turn=number, text=turn.content))
-        self._count(turn)
-        return turn
+        return await self.ask(tools, max_tokens=max_tokens)
 
     async def _act(self, turn: ModelTurn) -> bool:
         """Carry out all calls of a turn side by side: act, observe. Returns whether all only repeated."""
@@ -203,10 +125,10 @@ class Loop:
         """One more request, without tools, for a report from what is known."""
         self.progress.reason = reason
         self.conversation.say("user", REPORT_NOW)
-        room = self._room(prompts=1)
+        room = self.room(prompts=1)
         if room is not None and room < SHORTEST_REPORT:
             raise OutOfTokens
-        turn = await self._ask(tools=False, max_tokens=room)
+        turn = await self._ask(None, room)
         if not turn.content.strip():
             self._notice("The model has written no report.")
         return self._reported(turn)
@@ -218,13 +140,6 @@ class Loop:
             self.conversation.add_turn(turn, [])
         return turn.content.strip()
 
-    def _room(self, prompts: int) -> int | None:
-        """Tokens that an answer may take, when so many prompts of this size are still to be paid; None: any number."""
-        if self.max_tokens is None:
-            return None
-        # No answer needs more than this, and a server refuses a bound above its own limit.
-        return min(LARGEST_ANSWER, self.max_tokens - self.progress.spent - prompts * self.conversation.tokens)
-
     def _fit(self) -> None:
         shortened = self.conversation.fit(min(OUTPUT_RESERVE, self.conversation.window // 4))
         if shortened:
@@ -232,29 +147,6 @@ class Loop:
             self._notice(
                 f"The context window is full: the {len(shortened)} oldest observations were shortened in the history."
             )
-
-    def _count(self, turn: ModelTurn) -> None:
-        prompt_estimate = self.conversation.tokens
-        answer_estimate = estimate(turn.content + turn.reasoning) + sum(
-            estimate(json.dumps(call.arguments)) for call in turn.calls
-        )
-        used = turn.usage
-        if used is None:
-            self.progress.spent += prompt_estimate + answer_estimate
-            return
-        self.conversation.learn(used)
-        self.progress.spent += used.prompt + used.completion
-        self.emit(
-            Usage(
-                prompt_tokens=used.prompt,
-                completion_tokens=used.completion,
-                cached_tokens=used.cached,
-                reasoning_tokens=used.reasoning,
-                context_tokens=used.prompt + used.completion,
-                cost=cost(self.price, used, self.clock.time()) if self.price else None,
-                currency=self.price.currency if self.price else None,
-            )
-        )
 
     def _notice(self, text: str) -> None:
         self.emit(Notice(level="warning", text=text))

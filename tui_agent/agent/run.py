@@ -12,16 +12,19 @@ from tui_agent.agent.context import Conversation
 from tui_agent.agent.dialects import ModelTurn
 from tui_agent.agent.earlier import Earlier
 from tui_agent.agent.llm import LanguageModel, ModelRefused
-from tui_agent.agent.loop import SCHEMA_TOKENS, Loop, OutOfTokens, Progress
+from tui_agent.agent.loop import SCHEMA_TOKENS, Loop, OutOfTokens
 from tui_agent.agent.plan import Plan
 from tui_agent.agent.prompts import PRESETS, SYSTEM, follow_up, is_chinese, task
 from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost
+from tui_agent.agent.turns import Progress
 from tui_agent.events import (
     Emit,
     Event,
     JsonObject,
     Notice,
     Outcome,
+    ReasoningDelta,
+    ReportDelta,
     RunFinished,
     RunStarted,
     Snapshot,
@@ -112,8 +115,10 @@ class Run:
     def _without_secrets(self, event: Event) -> Event:
         """The event, whoever repeats a key or a token in it.
 
-        Not a call's arguments and result, which the model's client and the toolbox have seen to.
+        Not a call's arguments and result, and not what streams: the model's client and the toolbox have seen to it.
         """
+        if isinstance(event, ReportDelta | ReasoningDelta):
+            return event
         redact = self.client.redact
         changes: dict[str, Any] = {}
         for name in type(event).__slots__:
