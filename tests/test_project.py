@@ -12,6 +12,7 @@ from tui_agent.settings import documented
 from tui_agent.tools.schemas import TOOL_NAMES
 
 ROOT = Path(__file__).parent.parent
+SIDES, KINDS = ("left", "right") * 2, ("square", "square", "curly", "curly")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -52,8 +53,9 @@ def test_the_keys_of_the_readme_are_those_that_are_bound() -> None:
 
     table = README.split("| key | what it does |")[1].split("\n\n")[0]
     told = set(re.findall(r"`([^`]+)`", "".join(line.split("|")[1] for line in table.splitlines() if "|" in line)))
-    words = {"slash": "/", "question_mark": "?"}
-    bound = {words.get(binding.key, binding.key) for binding in keys.BINDINGS}
+    signs = {"slash": "/", "question_mark": "?", "less_than_sign": "<", "greater_than_sign": ">"}
+    signs |= {f"{side}_{kind}_bracket": sign for sign, side, kind in zip("[]{}", SIDES, KINDS, strict=True)}
+    bound = {signs.get(binding.key, binding.key) for binding in keys.BINDINGS}
     assert bound - told == {"2", "3", "4"}
     assert told - bound == {"enter"}
 

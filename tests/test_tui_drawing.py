@@ -53,7 +53,9 @@ class Screen:
         visible: Any = lambda: parts  # noqa: E731
         make: Any = self._timer
         self.spent = 0.0
-        self.refresher = Refresher(self.state, lambda: self.now, visible, make, lambda: self.now, lambda: self.spent)
+        self.refresher = Refresher(
+            lambda: self.state, lambda: self.now, visible, make, clock=lambda: self.now, cpu=lambda: self.spent
+        )
 
     def _timer(self, seconds: float, call: Callable[[], None]) -> Timer:
         self.timers.append(Timer(self.now + seconds, call))

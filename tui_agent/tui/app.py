@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual.app import App, SystemCommand
@@ -24,12 +23,19 @@ from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.safe_text import one_line, typeable, visible
 from tui_agent.settings import Settings
 from tui_agent.tui import keys, saving, themes
+from tui_agent.tui.hands import Hands
 from tui_agent.tui.refresher import Drawn, Refresher
+from tui_agent.tui.replaying import Opened, ReplayControl
 from tui_agent.tui.running import RunControl
 from tui_agent.tui.screens.dashboard import DashboardScreen
 from tui_agent.tui.session_like import SessionLike
+from tui_agent.tui.stage import Stage
 from tui_agent.tui.state import DEFAULT_THRESHOLD, DashboardState
 from tui_agent.tui.widgets.prompt import AskInput
+from tui_agent.tui.widgets.replay_bar import ReplayBar
+
+if TYPE_CHECKING:
+    from tui_agent.runs.store import RunStore
 
 QUIT_PATIENCE = 2.0
 """Seconds that quitting waits for a cancelled run, and for the session to close."""
@@ -45,6 +51,8 @@ class DashboardApp(App[int]):
     Args:
         session: who runs; the dashboard closes it at the end.
         request: what to run at once; None to ask first.
+        replay: a recorded run to play at once.
+        store: the records that the list shows; None for this user's own.
         clock: the time that countdowns and the run's clock show.
         context_limit: tokens that the model's context holds, where known.
         threshold: failures that open a breaker, until an event says so.
@@ -65,6 +73,8 @@ class DashboardApp(App[int]):
         session: SessionLike,
         request: RunRequest | None = None,
         *,
+        replay: Opened | None = None,
+        store: RunStore | None = None,
         clock: Clock | None = None,
         context_limit: int | None = None,
         threshold: int = DEFAULT_THRESHOLD,
@@ -73,19 +83,23 @@ class DashboardApp(App[int]):
         driver_class: type[Driver] | None = None,
     ) -> None:
         super().__init__(driver_class=driver_class)
-        self.state = DashboardState(threshold=threshold)
         self._session = session
         self._first_request = request
+        self._first_replay = replay
+        self._store = store
+        self._threshold = threshold
         self._clock = clock or SystemClock()
         self._api_url = api_url
-        self._begin_with(theme)
+        self._theme_missing = themes.dress(self, theme)
         self._early: list[Event] | None = []
-        self._origin = self._clock.monotonic()
-        self.board = DashboardScreen(self._clock.time, context_limit, self._wake)
-        self._refresher = Refresher(self.state, self.run_time, self._visible, self.set_timer)
+        stage = self._stage = Stage(self._clock, threshold)
+        self.board = DashboardScreen(stage.epoch, context_limit, self._wake)
+        self._refresher = Refresher(lambda: stage.state, stage.now, self._visible, self.set_timer, stage.passes)
         self._runs = RunControl(
-            session, self.state, self.run_time, self._emit, self._say, self._work, self.board.correct
+            session, stage.live, stage.live_time, self._emit, self._say, self._work, self.board.correct
         )
+        self._hands = Hands(self, session, stage, self.board.breakers, self._explain)
+        self._replays = ReplayControl(stage, self.board, self._refresher, self._clock, self.set_interval, self._explain)
 
     def get_default_screen(self) -> Screen[Any]:
         """The screen with the panes."""
@@ -97,7 +111,7 @@ class DashboardApp(App[int]):
 
     async def on_dashboard_screen_ready(self) -> None:
         """Draw the empty state; what is slow begins after the first paint."""
-        self.board.focus_first(asking=self._first_request is None)
+        self.board.focus_first(asking=self._first_request is None and self._first_replay is None)
         await self._hand_on()
         self._refresher.flush()
         self.board.stand()
@@ -141,23 +155,10 @@ class DashboardApp(App[int]):
         what = one_line(f"{type(error).__name__}: {error}", 300)
         self.panic(Text(f"repo-agent-tui: the dashboard broke ({what}); `python -X dev -m tui_agent` shows where."))
 
-    def _begin_with(self, theme: str | None) -> None:
-        """Choose the colours before the style sheet is read: a change afterwards would read it twice more."""
-        for one in (themes.DARK, themes.LIGHT):
-            self.register_theme(one)
-        wanted = themes.ALIASES.get(theme or "dark", theme or "")
-        self._theme_missing = "" if wanted in self.available_themes else wanted
-        chosen = self.available_themes[themes.DARK.name if self._theme_missing else wanted]
-        if chosen.ansi:
-            self.theme = chosen.name
-            return
-        self.set_reactive(App.theme, chosen.name)
-        looks = {f"-theme-{chosen.name}": True, "-dark-mode": chosen.dark, "-light-mode": not chosen.dark}
-        self.update_classes(looks, update=False)
-        self.stylesheet.set_variables(self.get_css_variables())
-
     def _begin(self) -> None:
         self._runs.prepare()
+        if self._first_replay is not None:
+            self.replay(self._first_replay, play=True)
         if self._first_request is not None:
             self._runs.start(self._first_request)
 
@@ -167,9 +168,14 @@ class DashboardApp(App[int]):
 
     # -- events -----------------------------------------------------------------------------
 
+    @property
+    def state(self) -> DashboardState:
+        """What is shown."""
+        return self._stage.state
+
     def run_time(self) -> float:
-        """Seconds since the run began, of the same kind as its events' `at`."""
-        return self._clock.monotonic() - self._origin
+        """Seconds since the run that is shown began, of the same kind as its events' `at`."""
+        return self._stage.now()
 
     def _visible(self) -> Sequence[Drawn]:
         # while the dashboard closes, panes lose their parts before their timers
@@ -188,19 +194,19 @@ class DashboardApp(App[int]):
         """Take in an event of the session; it is drawn with others that come soon after."""
         if not self.is_running:
             return  # a run that outlived the dashboard
-        if event.run_id is None or isinstance(event, ev.RunStarted):
-            self.state.advance(self.run_time())
+        self._stage.take(event)
+        ends = isinstance(event, ev.RunFinished) and event.run_id == self._stage.live.run.run_id
+        if self._stage.player is not None:
+            if ends:
+                self._say("info", "The run behind this replay has ended; esc goes to it.")
+            return
         if isinstance(event, ev.RunStarted):
-            self._origin = self._clock.monotonic() - event.at
             self.board.message.clear()
             self.board.leave_input()
-        self.state.apply(event)
-        if isinstance(event, ev.Notice):
+        elif isinstance(event, ev.Notice):
             self._say(event.level, event.text)
-        elif isinstance(event, ev.RunFinished) and event.run_id == self.state.run.run_id:
+        elif isinstance(event, ev.RunFinished) and ends:
             self._tell_end(event)
-        elif isinstance(event, ev.BreakerChanged):
-            self.board.show_alarm(any(row.state != "closed" for row in self.state.breakers.values()))
         self._refresher.wake()
 
     def _tell_end(self, event: ev.RunFinished) -> None:
@@ -227,17 +233,29 @@ class DashboardApp(App[int]):
             from tui_agent.tui.asking import request_for
 
             try:
-                current, follows = self._runs.request, self._runs.reported
-                request = request_for(text, current, follows=follows, api_url=self._api_url)
+                asked, follows = self._current
+                request = request_for(text, asked, follows=follows, api_url=self._api_url)
             except UsageError as error:
                 self._say("error", str(error))
                 return
             event.input.remember(text)
-            self._runs.start(request)
+            self._start(request)
+
+    @property
+    def _current(self) -> tuple[RunRequest | None, str | None]:
+        """What the run that is shown had been asked, and its id where a question could go on with its report."""
+        shown = self._replays.shown
+        return (self._runs.request, self._runs.reported) if shown is None else (shown.request, shown.run_id)
+
+    def _start(self, request: RunRequest) -> None:
+        self._leave_replay()
+        self._runs.start(request)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What has priority as a key is a letter where there is a field, and nothing on other screens."""
-        if action in ("search", "ask") and parameters:
+        if action == "walk" and self._replays.shown is None:
+            return False
+        if action == "walk" or (action in ("search", "ask") and parameters):
             return self.screen is self.board and not isinstance(self.focused, Input)
         return True
 
@@ -249,10 +267,10 @@ class DashboardApp(App[int]):
         """Run the same again."""
         if self._runs.busy:
             self._explain(BUSY)
-        elif self._runs.request is None:
+        elif (asked := self._current[0]) is None:
             self._explain(NO_RUN_YET)
         else:
-            self._runs.start(replace(self._runs.request, no_cache=no_cache))
+            self._start(replace(asked, no_cache=no_cache))
 
     def action_cancel(self) -> None:
         """Cancel the run."""
@@ -282,107 +300,76 @@ class DashboardApp(App[int]):
 
     def action_save(self) -> None:
         """Ask for a file and write the report there."""
-        if not self.state.report.text:
-            self._explain("Nothing to save: there is no report yet.")
-            return
-        if self.state.run.running:
-            self._explain("The report is still being written; it can be saved when the run has ended.")
-            return
-        from tui_agent.report.export import RENDERERS, suggest_name
-        from tui_agent.tui.screens.save import save_screen
-
-        def saved(name: str | None) -> None:
-            if name is not None:
-                self._explain(f"Saved as {name}.")
-
-        self.push_screen(save_screen(suggest_name(self.state.run.repo), tuple(RENDERERS), self._save), saved)
-
-    def _save(self, path: Path, force: bool) -> str | None:
-        from tui_agent.report.export import ExportError, TargetExistsError, write
-
-        try:
-            write(path, saving.document_of(self.state, self._clock.time()), force=force)
-        except TargetExistsError as error:
-            return f"{error} Enter again replaces it."
-        except ExportError as error:
-            return str(error)
-        return None
+        saving.save(self, self._stage, self._explain)
 
     def action_copy(self) -> None:
         """Copy the report, where the terminal allows it (OSC 52)."""
-        text = self.state.report.text
-        if not text:
-            self._explain("Nothing to copy: there is no report yet.")
-            return
-        self.copy_to_clipboard(text)
-        self._explain(f"Copied {len(text):,} characters, if this terminal allows it (OSC 52).")
+        saving.copy(self, self._stage, self._explain)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy a text as it is shown: whoever pastes it is not told anything that cannot be seen."""
         super().copy_to_clipboard(visible(text))
 
-    # -- breakers ---------------------------------------------------------------------------
+    # -- breakers, records, learning --------------------------------------------------------
 
-    def action_reset(self) -> None:
-        """Close the chosen breaker, or the first that is not closed."""
-        name = self.board.breakers.chosen
-        if name is None:
-            self._explain("Nothing to reset: all breakers are closed.")
-        elif self.state.breakers[name].calm:
-            self._explain(f"Nothing to reset: {name} is closed.")
+    def action_hand(self, what: str) -> None:
+        """Lay a hand on the breakers, or put a fault in the way."""
+        self._hands.do(what)
+
+    def action_history(self) -> None:
+        """Show the recorded runs."""
+        from tui_agent.runs.store import RunStore
+        from tui_agent.tui.recorded import Recorded
+
+        store = self._store or RunStore()
+        Recorded(self, store, self._threshold, self.replay, self._explain).open_list()
+
+    def replay(self, opened: Opened, *, play: bool = False) -> None:
+        """Put a recorded run on the panes; the session's own goes on behind it."""
+        self._replays.show(opened, play=play)
+        self.board.leave_input()
+        self.refresh_bindings()
+
+    def action_walk(self, what: str, how: int = 1) -> None:
+        """Walk through a replay, by a key that means something only where one stands."""
+        self.action_replay(what, how)
+
+    def action_replay(self, what: str, how: int = 1) -> None:
+        """Walk through a replay, or leave it."""
+        if what == "leave":
+            self._leave_replay()
+        elif what == "time":
+            from tui_agent.tui.screens.moment import moment_screen
+
+            self.push_screen(moment_screen(self._replays.accept_time))
         else:
-            self._session.reset_breaker(name)
+            self._replays.do(what, how)
 
-    def action_reset_all(self) -> None:
-        """Close all breakers."""
-        if all(row.calm for row in self.state.breakers.values()):
-            self._explain("Nothing to reset: all breakers are closed.")
-        else:
-            self._session.reset_breaker()
+    def on_replay_bar_sought(self, event: ReplayBar.Sought) -> None:
+        """A moment was clicked."""
+        self._replays.seek(event.seconds)
 
-    def action_isolate(self) -> None:
-        """Hold the chosen breaker open, or let it go."""
-        name = self.board.breakers.chosen
-        if name is None:
-            self._explain("Choose a breaker first: 3 goes to them, ↑ and ↓ choose.")
-        elif self.state.breakers[name].isolated:
-            self._session.release_breaker(name)
-        else:
-            self._session.isolate_breaker(name)
+    def _leave_replay(self) -> None:
+        if self._replays.leave():
+            self.refresh_bindings()
 
-    def action_fault(self) -> None:
-        """Ask for a fault and inject it."""
-        from tui_agent.tui.screens.fault import fault_screen
-
-        def injected(spec: str | None) -> None:
-            if spec is not None:
-                self._explain(f"Injected {spec}.")
-
-        self.push_screen(fault_screen(self.state.breakers, self._inject), injected)
-
-    def _inject(self, spec: str) -> str | None:
-        try:
-            self._session.inject(spec)
-        except ValueError as error:
-            return str(error)
-        return None
+    def action_explain(self) -> None:
+        """Explain each event, or no more."""
+        self.board.toggle_explanation()
 
     # -- the program ------------------------------------------------------------------------
 
     def action_help(self) -> None:
         """What the keys do and what the shapes mean."""
-        from tui_agent.tui.screens.help import HelpScreen
+        from tui_agent.tui.screens.help import HelpScreen, own_keys
 
-        own: dict[str, tuple[list[str], str]] = {}
-        for node, binding, _, _ in self.board.active_bindings.values():
-            if node not in (self, self.board) and binding.description:
-                names = own.setdefault(binding.action, ([], binding.description))[0]
-                names.append(binding.key_display or self.get_key_display(binding))
-        self.push_screen(HelpScreen((" ".join(names), text) for names, text in own.values()))
+        self.push_screen(HelpScreen(own_keys(self.board)))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every key's command by name, and Textual's own where they mean something here."""
         for title, text, action in keys.COMMANDS:
+            if action.startswith("replay(") and self._replays.shown is None:
+                continue
             yield SystemCommand(title, text, self._command(action))
         for command in super().get_system_commands(screen):
             if command.title in ("Theme", "Quit", "Screenshot"):

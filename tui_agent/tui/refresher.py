@@ -37,20 +37,22 @@ class Refresher:
     """Draws what changed and can be seen.
 
     Args:
-        state: what is drawn.
+        state: what is drawn, as it is now.
         now: the run's time in seconds.
         visible: who can be seen at the moment.
         set_timer: Textual's one-shot timer.
+        passes: whether the run's time passes by itself, so that countdowns have to be drawn anew.
         clock: monotonic seconds.
         cpu: seconds of CPU that this thread has taken.
     """
 
     def __init__(
         self,
-        state: DashboardState,
+        state: Callable[[], DashboardState],
         now: Callable[[], float],
         visible: Callable[[], Sequence[Drawn]],
         set_timer: Callable[[float, Callable[[], None]], Timer],
+        passes: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.monotonic,
         cpu: Callable[[], float] = time.thread_time,
     ) -> None:
@@ -58,6 +60,7 @@ class Refresher:
         self._now = now
         self._visible = visible
         self._set_timer = set_timer
+        self._passes = passes
         self._clock = clock
         self._cpu = cpu
         self._cpu_at_last = cpu()
@@ -73,6 +76,11 @@ class Refresher:
     def resting(self) -> bool:
         """Whether no timer runs."""
         return self._flushing is None and self._ticking is None
+
+    def forget(self) -> None:
+        """Another state, or another moment of it, takes the place of what was drawn."""
+        self._drawn.clear()
+        self._due.clear()
 
     def wake(self) -> None:
         """Something changed: draw it soon, with whatever else changes until then."""
@@ -99,10 +107,10 @@ class Refresher:
             self._flushing.stop()
             self._flushing = None
         self._pace()
-        now = self._now()
+        state, now = self._state(), self._now()
         later: list[float] = []
         for part in self._visible():
-            revisions = self._state.revisions.of(*part.AREAS)
+            revisions = state.revisions.of(*part.AREAS)
             if self._drawn.get(part) == revisions:
                 continue
             rested = self._drawn_at.get(part, 0.0) + part.REST
@@ -111,7 +119,7 @@ class Refresher:
                 continue
             self._drawn[part], self._drawn_at[part] = revisions, self._last
             self._due.pop(part, None)
-            part.update_from(self._state, now)
+            part.update_from(state, now)
         self.tick()
         if later:
             self._draw_at(max(self._last + self._interval, min(later)))
@@ -137,5 +145,5 @@ class Refresher:
                 self._due[part] = due = None if wait is None else now + wait
             if due is not None:
                 waits.append(due - now)
-        if waits:
+        if waits and self._passes():
             self._ticking = self._set_timer(max(LEAST_TICK, min(waits)), self.tick)

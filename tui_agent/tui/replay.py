@@ -76,6 +76,7 @@ class Player:
                 self.events.append(event)
                 self._times.append(at)
         self._turns = self._places(lambda event: isinstance(event, ev.RunStarted | ev.TurnStarted | ev.RunFinished))
+        self._turn_starts = self._places(lambda event: isinstance(event, ev.RunStarted | ev.TurnStarted))
         self._failures = self._places(is_failure)
         self.position = 0
         self.time = 0.0
@@ -115,6 +116,13 @@ class Player:
     def epoch(self) -> float:
         """The time of day then, in epoch seconds."""
         return (self._began[self.run] if self._began else 0.0) + self.now
+
+    @property
+    def turn(self) -> tuple[int, int]:
+        """The turn here and how many there may be; zeros before the first."""
+        place = bisect_right(self._turn_starts, self.position) - 1
+        event = self.events[self._turn_starts[place] - 1] if place >= 0 else None
+        return (event.turn, event.max_turns) if isinstance(event, ev.TurnStarted) else (0, 0)
 
     @property
     def length(self) -> float:

@@ -1,9 +1,14 @@
-"""The report on the screen as a document that can be written to a file."""
+"""The report on the screen: written to a file, copied."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual.app import App
+
+from tui_agent.tui.stage import Stage
 from tui_agent.tui.state import DashboardState
 
 if TYPE_CHECKING:
@@ -37,3 +42,47 @@ def document_of(state: DashboardState, created: float) -> ReportDocument:
         requests=run.requests or 0,
         elapsed=run.elapsed or 0.0,
     )
+
+
+def save(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
+    """Ask for a file and write the report there.
+
+    Args:
+        app: where it is asked.
+        stage: whose report it is.
+        explain: says what came of it.
+    """
+    state = stage.state
+    if not state.report.text:
+        explain("Nothing to save: there is no report yet.")
+        return
+    if state.run.running:
+        explain("The report is still being written; it can be saved when the run has ended.")
+        return
+    from tui_agent.report.export import RENDERERS, ExportError, TargetExistsError, suggest_name, write
+    from tui_agent.tui.screens.save import save_screen
+
+    def accept(path: Path, force: bool) -> str | None:
+        try:
+            write(path, document_of(state, stage.epoch()), force=force)
+        except TargetExistsError as error:
+            return f"{error} Enter again replaces it."
+        except ExportError as error:
+            return str(error)
+        return None
+
+    def saved(name: str | None) -> None:
+        if name is not None:
+            explain(f"Saved as {name}.")
+
+    app.push_screen(save_screen(suggest_name(state.run.repo), tuple(RENDERERS), accept), saved)
+
+
+def copy(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
+    """Copy the report, where the terminal allows it (OSC 52)."""
+    text = stage.state.report.text
+    if not text:
+        explain("Nothing to copy: there is no report yet.")
+        return
+    app.copy_to_clipboard(text)
+    explain(f"Copied {len(text):,} characters, if this terminal allows it (OSC 52).")

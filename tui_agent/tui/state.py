@@ -67,6 +67,7 @@ class DashboardState:
 
     threshold: int = DEFAULT_THRESHOLD
     at: float = 0.0
+    last: ev.Event | None = None
     run: RunInfo = field(default_factory=RunInfo)
     tokens: Tokens = field(default_factory=Tokens)
     turns: list[Turn] = field(default_factory=list)
@@ -100,6 +101,7 @@ class DashboardState:
     def apply(self, event: ev.Event) -> None:
         """Take in one event; types that are not known here, and stragglers of an earlier run, change nothing."""
         if isinstance(event, ev.RunStarted):
+            self.last = event
             self._start(event)
             return
         of_this_run = event.run_id is not None and event.run_id == self.run.run_id
@@ -109,6 +111,7 @@ class DashboardState:
             return
         handler: Callable[[ev.Event], None] | None = getattr(self, f"_on_{event.type}", None)
         if handler is not None:
+            self.last = event
             handler(event)
 
     def _start(self, event: ev.RunStarted) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from textual.app import App
 from textual.theme import Theme
 
 DARK: Final = Theme(
@@ -68,3 +69,28 @@ LIGHT: Final = Theme(
 
 ALIASES: Final = {"dark": DARK.name, "light": LIGHT.name}
 """Short names that the `REPO_AGENT_THEME` setting may use."""
+
+
+def dress(app: App[Any], theme: str | None) -> str:
+    """Choose an app's colours before its style sheet is read: a change afterwards would read it twice more.
+
+    Args:
+        app: one that is being made.
+        theme: a theme's name, or "dark" or "light".
+
+    Returns:
+        The name, where there is no such theme and the dark one was taken; else nothing.
+    """
+    for one in (DARK, LIGHT):
+        app.register_theme(one)
+    wanted = ALIASES.get(theme or "dark", theme or "")
+    missing = "" if wanted in app.available_themes else wanted
+    chosen = app.available_themes[DARK.name if missing else wanted]
+    if chosen.ansi:
+        app.theme = chosen.name
+        return missing
+    app.set_reactive(App.theme, chosen.name)
+    looks = {f"-theme-{chosen.name}": True, "-dark-mode": chosen.dark, "-light-mode": not chosen.dark}
+    app.update_classes(looks, update=False)
+    app.stylesheet.set_variables(app.get_css_variables())
+    return missing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,7 +15,9 @@ from textual.widget import Widget
 
 from tui_agent.request import RunRequest
 from tui_agent.tui.refresher import Drawn
+from tui_agent.tui.state import Area, DashboardState
 from tui_agent.tui.widgets.breakers import BreakersPane
+from tui_agent.tui.widgets.explanation import ExplanationPanel
 from tui_agent.tui.widgets.footer import KeyBar
 from tui_agent.tui.widgets.header import RunHeader
 from tui_agent.tui.widgets.lanes import LanesPane
@@ -22,9 +25,13 @@ from tui_agent.tui.widgets.message import MessageLine
 from tui_agent.tui.widgets.pane import Pane
 from tui_agent.tui.widgets.prompt import AskInput, Prompt
 from tui_agent.tui.widgets.rate_limit import RateLimitPane
+from tui_agent.tui.widgets.replay_bar import ReplayBar
 from tui_agent.tui.widgets.report import ReportPane
 from tui_agent.tui.widgets.tabs import PaneTabs
 from tui_agent.tui.widgets.trace import TracePane
+
+if TYPE_CHECKING:
+    from tui_agent.tui.replay import Player
 
 TRACE, BREAKERS = 0, 2
 CURRENT = "-current"
@@ -32,6 +39,28 @@ WIDTHS = [(0, "-narrow"), (100, "-wide"), (128, "-roomy")]
 """Below 100 columns one pane is shown at a time; below 128 the small ones do without margins."""
 HEIGHTS = [(0, "-tiny"), (10, "-short"), (30, "-tall")]
 """With fewer rows, frames and the keys' line give way to the panes."""
+
+
+class Alarm:
+    """The part of the tabs that follows the breakers.
+
+    Args:
+        show: told whether any of them asks for attention.
+    """
+
+    AREAS: ClassVar[tuple[Area, ...]] = ("breakers",)
+    REST: ClassVar[float] = 0.0
+
+    def __init__(self, show: Callable[[bool], None]) -> None:
+        self._show = show
+
+    def update_from(self, state: DashboardState, now: float) -> None:
+        """Look at all of them."""
+        self._show(any(row.state != "closed" for row in state.breakers.values()))
+
+    def tick(self, now: float) -> float | None:
+        """No breaker changes by time alone."""
+        return None
 
 
 class DashboardScreen(Screen[None]):
@@ -56,6 +85,8 @@ class DashboardScreen(Screen[None]):
         self.trace, self.report, self.breakers = TracePane(), ReportPane(), BreakersPane()
         self.panes: tuple[Pane, ...] = (self.trace, LanesPane(), self.breakers, RateLimitPane(epoch), self.report)
         self.message, self.prompt, self._keys = MessageLine(), Prompt(), KeyBar()
+        self.explanation, self._replay_bar = ExplanationPanel(), ReplayBar()
+        self._alarm = Alarm(self.show_alarm)
         self._tabs = PaneTabs([pane.TITLE for pane in self.panes])
         self._changed = changed
         self._current = TRACE
@@ -106,6 +137,8 @@ class DashboardScreen(Screen[None]):
                 with Horizontal(id="gauges"):
                     yield breakers
                     yield rate_limit
+        yield self.explanation
+        yield self._replay_bar
         yield self.message
         yield self.prompt
         yield self._keys
@@ -122,7 +155,20 @@ class DashboardScreen(Screen[None]):
 
     def visible_parts(self) -> Sequence[Drawn]:
         """What can be seen of the state at the moment."""
-        return (self.header, self.panes[self._current]) if self.single else (self.header, *self.panes)
+        panes = (self.panes[self._current],) if self.single else self.panes
+        explanation = (self.explanation,) if self.explanation.display else ()
+        return (self.header, self._alarm, *panes, *explanation)
+
+    def show_replay(self, player: Player | None) -> None:
+        """Say where a replay stands, or that there is none."""
+        self.header.show_replay(player is not None)
+        self.set_class(player is not None, "-replay")
+        self._replay_bar.show(player)
+
+    def toggle_explanation(self) -> None:
+        """Explain each event, or no more."""
+        self.explanation.display = not self.explanation.display
+        self._changed()
 
     def show_alarm(self, is_on: bool) -> None:
         """Say on the tabs whether the breakers ask for attention."""

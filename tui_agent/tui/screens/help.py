@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
 from tui_agent.tui.keys import HELP
@@ -28,6 +28,16 @@ SHAPES: tuple[tuple[str, str, str], ...] = (
 )
 WIDEST = 15
 """Cells of the longest keys, and the gap behind them."""
+
+
+def own_keys(screen: Screen[Any]) -> list[tuple[str, str]]:
+    """The keys of what has the focus on a screen, with what they do."""
+    app, own = screen.app, dict[str, tuple[list[str], str]]()
+    for node, binding, _, _ in screen.active_bindings.values():
+        if node not in (app, screen) and binding.description:
+            names = own.setdefault(binding.action, ([], binding.description))[0]
+            names.append(binding.key_display or app.get_key_display(binding))
+    return [(" ".join(names), text) for names, text in own.values()]
 
 
 class HelpScreen(ModalScreen[None]):

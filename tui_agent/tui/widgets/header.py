@@ -30,9 +30,16 @@ class RunHeader(Widget):
     def __init__(self, context_limit: int | None = None) -> None:
         super().__init__(id="header")
         self._context_limit = context_limit
+        self._is_replay = False
         self._state = DashboardState()
         self._now = 0.0
         self._drawn = Content()
+
+    def show_replay(self, is_replay: bool) -> None:
+        """Say whether what is shown has happened before."""
+        if is_replay != self._is_replay:
+            self._is_replay = is_replay
+            self._redraw()
 
     def update_from(self, state: DashboardState, now: float) -> None:
         """Draw the run as it stands at `now` (run seconds)."""
@@ -64,7 +71,9 @@ class RunHeader(Widget):
     def _line(self, width: int) -> Content:
         run = self._state.run
         sign = RUN_SIGNS[run.outcome]
-        word = Content.assemble((f"{sign.shape} {run.outcome}", f"bold {sign.style}"))
+        word = Content.styled(f"{sign.shape} {run.outcome}", f"bold {sign.style}")
+        if self._is_replay:
+            word = Content.assemble((" REPLAY ", "bold reverse $text-accent"), " ", word)
         room = width - word.cell_length - 2
         if not run.repo:
             name = Content.styled(NAME if room >= len(NAME) else "", "bold")

@@ -54,6 +54,7 @@ class ReportPane(Pane):
         self._wanted: bool | None = None  # what the user said of the contents; None: as there is room
         self._visited = False  # the user is in them, or on the way
         self._warm = False
+        self._source: DashboardState | None = None
         self._generation = -1
         self._drawn = 0
         self._state = self._said = Content()
@@ -94,7 +95,9 @@ class ReportPane(Pane):
             self._warm = True
             self.run_worker(warm, thread=True, group="report", exit_on_error=False)
         self.view.placeholder = _placeholder(run)
-        if report.generation != self._generation:
+        other = state is not self._source and (report.text != self.view.markdown_text or whole is self.view.streaming)
+        self._source = state
+        if other or report.generation != self._generation:
             self._generation = report.generation
             self._begin(report.text, whole=whole)
         elif len(report) > self._drawn:
