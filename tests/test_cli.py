@@ -33,7 +33,8 @@ def test_help_names_every_option_command_and_variable(capsys: pytest.CaptureFixt
     assert run("--help") == 0
     text = capsys.readouterr().out
     options = """-q --question --preset --ref --lang --engine --model --base-url --max-turns --max-tokens --no-cache
-        --refresh -o --output -p --print --json --chaos --no-record --env-file --no-mouse --version --help""".split()
+        --refresh -o --output --force -p --print --json --chaos --no-record --env-file --no-mouse --version --all
+        --help""".split()
     for word in [*options, *COMMAND_HELP, *(name for setting in documented() for name in setting.names)]:
         assert word in text.replace(",", " ").split(), word
     for names in OTHER_VARIABLES:
@@ -58,7 +59,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"repo-agent-tui {tui_agent.__version__}\n"
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["--nope"], ["runs"], ["a/b", "c/d"], []])
+@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["--nope"], ["serve"], ["a/b", "c/d"], []])
 def test_what_needs_no_run_imports_nothing_heavy(argv: list[str]) -> None:
     code = (
         "import sys; from tui_agent.cli import main; main(sys.argv[1:]);"
@@ -111,6 +112,8 @@ def test_python_m_is_the_same_program() -> None:
         (["a/b", "-o", "r.pdf"], "--output: r.pdf has to end in .md, .html or .json"),
         (["a/b", "-o", "none/r.md"], "there is no folder none"),
         (["a/b", "-o", ""], "--output needs a value"),
+        (["a/b", "--force"], "--force goes with --output"),
+        (["a/b", "--all"], "--all belongs to `runs delete`"),
         (["a/b", "c/d"], "Comparing several repositories is not there yet"),
         (["a/b", "demo"], "Comparing several repositories is not there yet"),
         (["demo", "a/b"], "`demo` takes no repository"),
@@ -272,23 +275,53 @@ def test_a_bug_is_one_sentence_and_code_1_without_a_traceback_or_a_secret(
     assert FakeSession.made.closed
 
 
+def test_output_goes_over_no_file_that_is_there_unless_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "r.md"
+    path.write_text("old")
+    FakeSession.made = None  # type: ignore[assignment]
+    assert run("-p", "a/b", "-o", str(path)) == 2
+    assert "r.md is there already; --force replaces it." in capsys.readouterr().err
+    assert FakeSession.made is None and path.read_text() == "old", "said before anything has begun"
+    assert run("-p", "a/b", "-o", str(path), "--force") == 0
+    assert path.read_text().startswith("# Report")
+
+
+def test_output_that_comes_to_be_there_meanwhile_stays(tmp_path: Path) -> None:
+    from tests.test_runs import events_of
+    from tui_agent.cli_output import OutputFile
+    from tui_agent.events import Event
+
+    output, heard = OutputFile(tmp_path / "r.md"), list[Event]()
+    (tmp_path / "r.md").write_text("another's")
+    for event in events_of():
+        output.before(heard.append)(event)
+    assert output.trouble is not None and "r.md is there already" in output.trouble
+    assert (tmp_path / "r.md").read_text() == "another's"
+    (tmp_path / "r.md").unlink()
+    for _ in range(2):
+        for event in events_of():
+            output.before(heard.append)(event)
+        assert output.trouble is None, "its own report gives way to the next one"
+
+
 @pytest.mark.parametrize("suffix", [".md", ".html", ".json"])
 def test_output_is_written_beside_what_is_printed(
     suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / f"r{suffix}"
-    path.write_text("old")
     assert run("-p", "a/b", "-o", str(path)) == 0
     text = path.read_text(encoding="utf-8")
     assert "Report" in text and "c" * 40 in text + "c" * 40 * (suffix == ".md")
     assert capsys.readouterr().out.startswith("# Report")
-    assert run("--json", "a/b", "-o", str(path)) == 0
+    assert run("--json", "a/b", "--force", "-o", str(path)) == 0
 
 
 def test_a_failed_run_leaves_the_output_alone(tmp_path: Path) -> None:
     path = tmp_path / "r.md"
     path.write_text("old")
-    assert run("-p", "a/b", "-o", str(path), "--model", "failed") == 1
+    assert run("-p", "a/b", "--force", "-o", str(path), "--model", "failed") == 1
     assert path.read_text() == "old"
 
 

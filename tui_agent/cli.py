@@ -26,8 +26,8 @@ SessionFactory = Callable[..., "SessionLike"]
 # Option → field of `Settings`; the text is passed on as it was typed.
 FLAGS = ("model", "base_url", "max_turns", "max_tokens", "lang")
 # The reserved words that this version knows how to do; the rest of `COMMAND_HELP` it only knows by name.
-DEMO, CACHE = "demo", "cache"
-COMMANDS = frozenset({DEMO, CACHE})
+DEMO, CACHE, RUNS, REPLAY = "demo", "cache", "runs", "replay"
+COMMANDS = frozenset({DEMO, CACHE, RUNS, REPLAY})
 LATER = frozenset(COMMAND_HELP) - COMMANDS
 
 
@@ -51,6 +51,9 @@ def main(
             command = _command(options)
             if command == CACHE:
                 return _cache(options.repo[1:])
+            if command in (RUNS, REPLAY):
+                return _recorded(options, command)
+            _check_options(options)
             settings = _settings(options)
             redact = Redactor([settings.api_key, settings.github_token])
             return _run(options, command, settings, redact, make_session or _session, splash)
@@ -83,7 +86,7 @@ def _run(
         _require_repo(request)
     if request.repo and command is None:
         _check_address(request.repo, settings)
-    output = _output(options.output)
+    output = _output(options.output, force=options.force)
     session = make_session(settings, chaos=options.chaos, demo=command == DEMO)
     if mode == "dashboard":
         return _on_terminal(session, request, settings, redact, output, splash, mouse=not options.no_mouse)
@@ -115,7 +118,7 @@ def _command(options: Namespace) -> str | None:
     if first in LATER:
         raise UsageError(f"This version does not have `{first}` yet; for the folder of that name write ./{first}.")
     command = first if first in COMMANDS else None
-    if len(options.repo) > 1 and command != CACHE:
+    if len(options.repo) > 1 and command in (None, DEMO):
         if command is not None:
             raise UsageError(f"`{command}` takes no repository; for the folder of that name write ./{command}.")
         raise UsageError("Comparing several repositories is not there yet; name one.")
@@ -135,6 +138,21 @@ def _cache(arguments: Sequence[str]) -> int:
     if write(sys.stdout, f"{visible(said)}\n") is not None:
         silence(sys.stdout)
     return 0
+
+
+def _recorded(options: Namespace, command: str) -> int:
+    """The commands that speak of recorded runs; the exit code."""
+    from tui_agent.cli_runs import replay, runs
+
+    return runs(options) if command == RUNS else replay(options, None)
+
+
+def _check_options(options: Namespace) -> None:
+    """Refuse what means nothing to a run."""
+    if options.all:
+        raise UsageError("--all belongs to `runs delete`.")
+    if options.force and options.output is None:
+        raise UsageError("--force goes with --output FILE.")
 
 
 def _settings(options: Namespace) -> Settings:
@@ -193,7 +211,7 @@ def _check_address(repo: str, settings: Settings) -> None:
     parse(repo, api_url=settings.github_api_url)
 
 
-def _output(name: str | None) -> OutputFile | None:
+def _output(name: str | None, *, force: bool) -> OutputFile | None:
     """The file of `-o`, checked."""
     if name is None:
         return None
@@ -207,7 +225,11 @@ def _output(name: str | None) -> OutputFile | None:
         check_target(path)
     except ExportError as error:
         raise UsageError(f"--output: {error}") from error
-    return OutputFile(path)
+    if path.exists() and not force:
+        from tui_agent.safe_text import one_line
+
+        raise UsageError(f"--output: {one_line(name, 120)} is there already; --force replaces it.")
+    return OutputFile(path, force=force)
 
 
 def _session(settings: Settings, **how: Any) -> SessionLike:

@@ -24,8 +24,9 @@ OTHER_VARIABLES = {
 # (name, what it does) of each reserved word; the ones that this version can do are in `cli.COMMANDS`.
 COMMAND_HELP = {
     "demo": "embedded repository, embedded model and a fault script: no key, no network",
-    "runs": "list, show, delete, export recorded runs",
-    "replay": "a recorded run in the same panes",
+    "runs": "list (also with --json); show RUN; delete RUN ... or --all; export RUN [-o FILE] [--force]; RUN is an id "
+    "or its beginning, last, or a file",
+    "replay": "replay RUN: a recorded run in the same panes; its events at once with --print or --json",
     "mcp": "MCP server on stdio",
     "serve": "the dashboard in a browser",
     "cache": "size, clear",
@@ -101,8 +102,9 @@ def build_parser(later: frozenset[str] = frozenset()) -> Parser:
         "-o",
         "--output",
         metavar="FILE",
-        help="also write the report there, as its suffix says: .md, .html or .json; a file that is there is replaced",
+        help="also write the report there, as its suffix says: .md, .html or .json; never over a file that is there",
     )
+    output.add_argument("--force", action="store_true", help="with --output: replace a file that is there")
     either = output.add_mutually_exclusive_group()
     either.add_argument(
         "-p",
@@ -117,6 +119,7 @@ def build_parser(later: frozenset[str] = frozenset()) -> Parser:
     other.add_argument("--no-cache", action="store_true", help="no cache at all")
     other.add_argument("--refresh", action="store_true", help="revalidate everything in the cache once")
     other.add_argument("--no-record", action="store_true", help="nothing of this run is kept on disk")
+    other.add_argument("--all", action="store_true", help="with `runs delete`: every recorded run")
     other.add_argument(
         "--chaos",
         metavar="SPEC",

@@ -13,18 +13,20 @@ from tui_agent.report.export import ExportError, ReportDocument, write
 class OutputFile:
     """Writes each report that passes by to one file, before anybody else hears that the run has finished.
 
-    A file that is there is replaced: naming it on the command line is leave enough.
+    A file that was there is replaced only where that was agreed; a report of its own gives way to the next one.
 
     Args:
         path: checked by `export.check_target` before the run.
+        force: whether a file that is there may be replaced.
         now: the time in epoch seconds.
 
     Attributes:
         trouble: why the last report could not be written; one sentence, or None.
     """
 
-    def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: Path, *, force: bool = False, now: Callable[[], float] = time.time) -> None:
         self._path = path
+        self._force = force
         self._now = now
         self._started: RunStarted | None = None
         self._snapshot: Snapshot | None = None
@@ -52,7 +54,7 @@ class OutputFile:
             return
         document = ReportDocument.of(self._started, self._snapshot, finished, self._now())
         try:
-            write(self._path, document, force=True)
-            self.trouble = None
+            write(self._path, document, force=self._force)
+            self._force, self.trouble = True, None
         except ExportError as error:
             self.trouble = f"The report was not saved: {error}"

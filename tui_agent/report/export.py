@@ -19,6 +19,7 @@ from tui_agent.safe_text import one_line, visible
 
 JSON_FORMAT = 1
 _LONGEST_NAME = 80
+_SHORT_ID = 8
 
 
 class ExportError(ValueError):
@@ -124,11 +125,17 @@ RENDERERS: Mapping[str, Callable[[ReportDocument], str]] = {
 }
 
 
-def suggest_name(repo: str, suffix: str = ".md") -> str:
-    """A file name for a repository's report that is only ever a name: no folder, no hidden or reserved one."""
+def suggest_name(repo: str, suffix: str = ".md", *, run_id: str = "") -> str:
+    """A file name for a repository's report that is only ever a name: no folder, no hidden or reserved one.
+
+    Args:
+        repo: `owner/name`, or whatever stands in its place.
+        suffix: the format's.
+        run_id: the run, whose short id then tells one report from another.
+    """
     stem = re.sub(r"(?:[^\w.]|\.{2,})+", "-", repo).strip("-._")[:_LONGEST_NAME].rstrip("-._")
-    # "-report" also keeps clear of the names that Windows reserves (con, nul, com1 …).
-    return f"{stem or 'repository'}-report{suffix}"
+    # What follows also keeps clear of the names that Windows reserves (con, nul, com1 …).
+    return f"{stem or 'repository'}-{re.sub(r'[^A-Za-z0-9]', '', run_id)[:_SHORT_ID] or 'report'}{suffix}"
 
 
 def check_target(path: Path) -> None:

@@ -1,0 +1,207 @@
+"""The commands that speak of recorded runs: `runs` (list, show, delete, export) and `replay`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_agent.cli_options import build_parser
+from tui_agent.cli_streams import complain, reconfigure, silence, write
+from tui_agent.frontends import run_texts
+from tui_agent.frontends.json_lines import JsonLines
+from tui_agent.frontends.printer import Printer
+from tui_agent.redact import Redactor
+from tui_agent.request import UsageError
+from tui_agent.runs.store import Record, RecordError, RunStore
+from tui_agent.safe_json import dumps
+from tui_agent.safe_text import one_line, visible
+
+if TYPE_CHECKING:
+    from tui_agent.runs.store import RunSummary
+
+FALLBACK_WIDTH = 120
+"""Terminal cells of a line where stdout is no terminal."""
+_USAGE = (
+    "`runs` takes nothing, list, show RUN, delete RUN... (or --all), or export RUN; RUN is an id or the beginning of "
+    "one, last, or a file."
+)
+# Option → how it is typed, where the two differ.
+_TYPED = {"plain": "print"}
+
+
+def runs(options: Namespace) -> int:
+    """`runs`: what was recorded; the exit code.
+
+    Raises:
+        UsageError: something else was typed than it takes.
+    """
+    word, *names = options.repo[1:] or ["list"]
+    commands: Mapping[str, tuple[Callable[[RunStore, Sequence[str], Namespace], int], set[str]]] = {
+        "list": (_list, {"json"}),
+        "show": (_show, {"json"}),
+        "delete": (_delete, {"all"}),
+        "export": (_export, {"output", "force"}),
+    }
+    if word not in commands:
+        raise UsageError(_USAGE)
+    command, taken = commands[word]
+    _take_only(options, taken, f"runs {word}")
+    return _said(lambda: command(RunStore(), names, options))
+
+
+def replay(options: Namespace, on_terminal: Callable[[RunStore, RunSummary], int] | None) -> int:
+    """`replay RUN`: its events once more; the exit code.
+
+    Args:
+        options: what was typed.
+        on_terminal: shows the run in the dashboard, where there is a terminal; None where there is none.
+
+    Raises:
+        UsageError: something else was typed than it takes.
+    """
+    names = options.repo[1:]
+    _take_only(options, {"plain", "json", "no_mouse"}, "replay")
+    if len(names) != 1:
+        raise UsageError("`replay` takes one run: an id or the beginning of one, last, or a file.")
+
+    def play() -> int:
+        store = RunStore()
+        run = store.find(names[0])
+        if options.json:
+            return _replay_lines(store.load(run))
+        if options.plain or on_terminal is None:
+            return _replay_printed(store.load(run))
+        return on_terminal(store, run)
+
+    return _said(play)
+
+
+def _said(work: Callable[[], int]) -> int:
+    """Do it, and say what went wrong with a record; the exit code."""
+    try:
+        return work()
+    except RecordError as error:
+        complain(str(error))
+        return 1
+
+
+def _list(store: RunStore, names: Sequence[str], options: Namespace) -> int:
+    if names:
+        raise UsageError(_USAGE)
+    found = store.list()
+    if store.unreadable:
+        many = "1 file" if store.unreadable == 1 else f"{store.unreadable} files"
+        complain(f"{many} in {store.folder} cannot be read as a run by this version.")
+    if not found:
+        if not store.unreadable:
+            complain("no run has been recorded yet.")
+        return 0
+    if options.json:
+        return _say("".join(dumps(run_texts.as_json(run)) + "\n" for run in found), "utf-8")
+    width = shutil.get_terminal_size((FALLBACK_WIDTH, 24)).columns
+    return _say("".join(f"{line}\n" for line in run_texts.listing(found, width)))
+
+
+def _show(store: RunStore, names: Sequence[str], options: Namespace) -> int:
+    record = store.load(store.find(_one(names)))
+    if options.json:
+        return _say(dumps(run_texts.page_as_json(record)) + "\n", "utf-8")
+    return _say(run_texts.page(record))
+
+
+def _delete(store: RunStore, names: Sequence[str], options: Namespace) -> int:
+    if bool(names) == options.all:
+        raise UsageError("`runs delete` takes the runs to delete, or --all.")
+    if options.all:
+        deleted, kept = store.delete_all()
+        code = _say(f"deleted: {deleted} {'run' if deleted == 1 else 'runs'}\n")
+        if kept:
+            complain(f"{kept} {'run is' if kept == 1 else 'runs are'} still running and cannot be deleted.")
+        return 1 if kept else code
+    # All are found before the first one goes.
+    for run in {run.path: run for run in map(store.find, names)}.values():
+        store.delete(run)
+        _say(f"deleted: {run_texts.one_run(run)}\n")
+    return 0
+
+
+def _export(store: RunStore, names: Sequence[str], options: Namespace) -> int:
+    from tui_agent.report.export import ExportError, TargetExistsError, check_target, suggest_name
+    from tui_agent.report.export import write as write_report
+
+    record = store.load(store.find(_one(names)))
+    run = record.summary
+    if options.output is not None and not options.output.strip():
+        raise UsageError("--output needs a value.")
+    path = Path(options.output or suggest_name(run.repo, run_id=run.run_id))
+    document = run_texts.document_of(record)
+    try:
+        check_target(path)
+    except ExportError as error:
+        raise UsageError(str(error)) from error
+    if document is None:
+        raise RecordError(run_texts.why_without(record))
+    try:
+        target = write_report(path, document, force=options.force)
+    except TargetExistsError as error:
+        raise UsageError(f"{error} --force replaces it, -o FILE names another.") from error
+    except ExportError as error:
+        complain(str(error))
+        return 1
+    return _say(f"written: {one_line(str(target))}\n")
+
+
+def _replay_lines(record: Record) -> int:
+    """The events as `--json` told them, all at once."""
+    reconfigure(sys.stdout, "utf-8")
+    lines = JsonLines(sys.stdout, Redactor([]), lambda: None)
+    for event in record.events:
+        lines(event)
+    return _heard(lines.trouble)
+
+
+def _replay_printed(record: Record) -> int:
+    """Trace on stderr, report on stdout, as `--print` told them, all at once."""
+    printer = Printer(sys.stderr, Redactor([]))
+    for event in record.events:
+        printer(event)
+    document = run_texts.document_of(record)
+    if document is None:
+        printer.say(run_texts.why_without(record))
+    if not printer.heard:
+        silence(sys.stderr)
+    return 0 if document is None else _say(visible(document.report.rstrip()) + "\n")
+
+
+def _one(names: Sequence[str]) -> str:
+    """The one run that was named."""
+    if len(names) != 1:
+        raise UsageError(_USAGE)
+    return names[0]
+
+
+def _take_only(options: Namespace, taken: set[str], command: str) -> None:
+    """Refuse options that would do nothing."""
+    for name, default in vars(build_parser().parse_args([])).items():
+        if name not in {"repo", *taken} and getattr(options, name) != default:
+            raise UsageError(f"`{command}` takes no --{_TYPED.get(name, name).replace('_', '-')}.")
+
+
+def _say(text: str, encoding: str | None = None) -> int:
+    """Write to stdout; the exit code. A reader that goes away has heard enough."""
+    reconfigure(sys.stdout, encoding)
+    return _heard(write(sys.stdout, text))
+
+
+def _heard(trouble: OSError | None) -> int:
+    if trouble is None:
+        return 0
+    silence(sys.stdout)
+    if isinstance(trouble, BrokenPipeError):
+        return 0
+    complain(f"stdout takes no more: {trouble.strerror or trouble}.")
+    return 1
