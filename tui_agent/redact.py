@@ -60,7 +60,6 @@ class StreamRedactor:
 
     def __init__(self, redact: Redactor) -> None:
         self._redact = redact
-        self._firsts = {form[0] for form in redact.forms}
         self._longest = max(map(len, redact.forms), default=0)
         self._held = ""
 
@@ -83,12 +82,13 @@ class StreamRedactor:
 
     def _may_become_one(self, text: str, start: int) -> int:
         """Where the end of the text begins that is the beginning, and not the whole, of a secret; else its length."""
-        for at in range(max(start, len(text) - self._longest + 1), len(text)):
-            if text[at] in self._firsts:
-                tail = text[at:]
-                if any(len(form) > len(tail) and form.startswith(tail) for form in self._redact.forms):
-                    return at
-        return len(text)
+        earliest = len(text)
+        for form in self._redact.forms:
+            at = text.find(form[0], max(start, len(text) - len(form) + 1), earliest)
+            while at >= 0 and not form.startswith(text[at:]):
+                at = text.find(form[0], at + 1, earliest)
+            earliest = at if at >= 0 else earliest
+        return earliest
 
 
 def _is_credential(text: str) -> bool:

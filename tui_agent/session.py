@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui_agent.assembly import Assembly, Wanted
@@ -165,7 +166,8 @@ class Session:
         """A user's hand on a breaker: told by the runs that are under way, else between runs."""
         if self._running:
             for run in self._running:
-                run.emit(event)
+                # each puts its own stamp on it
+                run.emit(replace(event))
         else:
             for emit in self._listeners:
                 emit(event)

@@ -1,27 +1,59 @@
 """CPU of one turn of the loop, streaming, four calls a turn, against a loop of httpx and json alone (the limit).
 
-Run as `python -m tests.benchmarks.loop KIND URL TURNS` it is one of the measured processes.
+What is counted begins with the first turn: getting to know the repository before it (all read the same tree) is no part
+of a turn, and printed apart. A process first runs the whole once to be warm, then puts what is imported out of the
+collector's way, as the program does. Ours redacts a key of a real one's length; "recorded" is by the program's recorder.
+
+Run as `python -m tests.benchmarks.loop KIND URL [stall]` it is one of the measured processes. The peers are measured
+where they can be imported (`pip install --group bench`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks import peers
 from tests.benchmarks.wire import serving
 
 ROOT = Path(__file__).parents[2]
-KINDS = ("limit", "ours")
-LIMITS = {"ours": 1.6}
+OURS = {"emitted": 1.6, "recorded": 2.0}
+STALL, CHUNK = 10.0, 0.03
+"""Milliseconds that nothing may hold up the event loop, and that a streamed chunk may take."""
+TURNS = (10, 50)
+MOST_PIECES = 10_000
+QUERY = "Analyse octo/bench"
+KEY = "sk-0123456789abcdef0123456789abcdef"
 
 
-async def limit(url: str) -> None:
+@dataclass
+class Count:
+    """CPU seconds of this process, of the set-up and of the turns."""
+
+    _since: float = field(default_factory=time.process_time)
+    setup: float = 0.0
+
+    def first_turn(self) -> None:
+        """Everything until now was set-up."""
+        now = time.process_time()
+        self.setup, self._since = now - self._since, now
+
+    def turns(self) -> float:
+        """Seconds since the first turn began."""
+        return time.process_time() - self._since
+
+
+async def limit(url: str, count: Count) -> None:
     """The least that a streaming loop does: httpx, json, a dict of answers."""
     import httpx
 
@@ -29,17 +61,11 @@ async def limit(url: str) -> None:
 
     messages: list[dict[str, object]] = [
         {"role": "system", "content": "x" * 3000},
-        {"role": "user", "content": "Analyse octo/bench"},
+        {"role": "user", "content": QUERY},
     ]
     async with httpx.AsyncClient(timeout=30, trust_env=False, verify=False) as http:
-        commit = (await http.get(f"{url}/repos/octo/bench/commits/HEAD")).text
-        tree = (await http.get(f"{url}/repos/octo/bench/git/trees/{commit}", params={"recursive": "1"})).json()["tree"]
-        listing: dict[str, dict[str, Any]] = {}
-        for item in tree:
-            folder, _, name = item["path"].rpartition("/")
-            if folder:
-                entries = listing.setdefault(folder, {"ok": True, "entries": []})["entries"]
-                entries.append({"name": name, "type": item["type"], "size": item["size"]})
+        listing = await peers.fetch_listing(http, url)
+        count.first_turn()
         while True:
             calls: list[dict[str, str]] = []
             content: list[str] = []
@@ -57,7 +83,7 @@ async def limit(url: str) -> None:
                                 calls.append({"id": call["id"], "name": call["function"]["name"], "arguments": ""})
                             calls[call["index"]]["arguments"] += call["function"]["arguments"]
             if not calls:
-                assert len(content) > 100
+                assert content
                 return
             functions = [
                 {"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": c["arguments"]}}
@@ -74,62 +100,134 @@ async def limit(url: str) -> None:
             ]
 
 
-async def ours(url: str) -> None:
-    """The agent's whole run, every event emitted."""
+async def emitted(url: str, count: Count, record: Path | None = None) -> None:
+    """The agent's whole run, every event emitted, and recorded where a folder is given."""
     import httpx
     import openai
 
     from tui_agent import Settings, run_agent
+    from tui_agent.events import Event, TurnStarted
+    from tui_agent.request import RunRequest
+    from tui_agent.runs.record import Recorder
 
-    events: list[object] = []
-    settings = Settings(github_api_url=url)
+    events: list[Event] = []
+
+    def heard(event: Event) -> None:
+        if isinstance(event, TurnStarted) and event.turn == 1:
+            count.first_turn()
+        events.append(event)
+
+    recorder = Recorder(record, RunRequest(repo="octo/bench", question=QUERY)) if record else None
     # One client for both, and no certificates to load: setting up is no part of a turn.
     async with httpx.AsyncClient(trust_env=False, verify=False) as http:
         client: Any = http
-        llm = openai.AsyncOpenAI(api_key="none", base_url=url, http_client=client)
-        query = "Analyse octo/bench"
-        await run_agent(llm, http, query, model="bench", max_turns=500, on_event=events.append, settings=settings)
-    assert len(events) > 500
+        llm = openai.AsyncOpenAI(api_key=KEY, base_url=url, http_client=client)
+        await run_agent(
+            llm,
+            http,
+            QUERY,
+            model="bench",
+            max_turns=500,
+            on_event=recorder.before(heard) if recorder else heard,
+            settings=Settings(github_api_url=url),
+        )
+    assert not recorder or recorder.trouble is None
 
 
-def _measure(kind: str, url: str) -> float:
-    """CPU seconds of a second run, with everything imported and warm."""
-    command = [sys.executable, "-m", "tests.benchmarks.loop", kind, url]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+async def recorded(url: str, count: Count) -> None:
+    """The same, every event written to the disk as it happens."""
+    with tempfile.TemporaryDirectory() as folder:
+        await emitted(url, count, Path(folder))
+
+
+KINDS: dict[str, Callable[[str, Count], Awaitable[None]]] = {"limit": limit, "emitted": emitted, "recorded": recorded}
+
+
+def _measure(kind: str, url: str, *more: str) -> tuple[float, float]:
+    """What a measured process tells: CPU seconds of the turns, with `stall` milliseconds instead; and of the set-up."""
+    command = [sys.executable, "-m", "tests.benchmarks.loop", kind, url, *more]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    turns, setup = map(float, done.stdout.split()[-2:])
+    return turns, setup
+
+
+def _turns(rounds: int) -> list[tuple[str, float, float]]:
+    there = peers.importable()
+    if missing := [name for name in peers.PEERS if name not in there]:
+        print(f"  not installed here, and not measured: {', '.join(missing)}")
+    kinds, rows = [*KINDS, *there], []
+    for turns in TURNS:
+        cpu: dict[str, list[float]] = {kind: [] for kind in kinds}
+        setup: dict[str, list[float]] = {kind: [] for kind in kinds}
+        with serving(turns) as url:
+            for _ in range(rounds):
+                for kind in kinds:
+                    seconds, before = _measure(kind, url)
+                    cpu[kind].append(seconds / (turns + 1) * 1000)
+                    setup[kind].append(before * 1000)
+        medians = {kind: statistics.median(values) for kind, values in cpu.items()}
+        print(f"  {turns} turns, CPU in ms a turn: " + _named(medians))
+        print("    of the set-up, in ms: " + _named({kind: statistics.median(setup[kind]) for kind in KINDS}))
+        rows += [
+            (f"CPU of a turn at {turns} turns, {kind} / httpx and json alone", medians[kind] / medians["limit"], most)
+            for kind, most in OURS.items()
+        ]
+        rows += [(f"the same / {peer}", medians["emitted"] / medians[peer], 1.0) for peer in there]
+    return rows
+
+
+def _stalls(rounds: int) -> list[tuple[str, float, float]]:
+    rows = []
+    for turns in TURNS if rounds > 1 else TURNS[:1]:
+        with serving(turns) as url:
+            longest = [_measure("recorded", url, "stall")[0] for _ in range(rounds)]
+        rows.append((f"ms that the event loop stood still at most, {turns} turns", statistics.median(longest), STALL))
+    return rows
+
+
+def _chunks(rounds: int) -> list[tuple[str, float, float]]:
+    pieces = MOST_PIECES if rounds > 1 else 1000
+    with serving(0, pieces) as long, serving(0, 1) as short:
+        each = [
+            (_measure("emitted", long)[0] - _measure("emitted", short)[0]) / (pieces - 1) * 1000 for _ in range(rounds)
+        ]
+    return [(f"ms of CPU a streamed chunk, of {pieces:,}", statistics.median(each), CHUNK)]
 
 
 def run(rounds: int) -> list[tuple[str, float, float]]:
-    """Rows of (what, ratio, limit)."""
-    rows = []
-    for turns in (10, 50):
-        cpu: dict[str, list[float]] = {kind: [] for kind in KINDS}
-        with serving(turns) as url:
-            for _ in range(rounds):
-                for kind in KINDS:
-                    cpu[kind].append(_measure(kind, url) / (turns + 1) * 1000)
-        medians = {kind: statistics.median(values) for kind, values in cpu.items()}
-        print(
-            f"  {turns} turns, CPU in ms a turn: " + ", ".join(f"{kind} {value:.2f}" for kind, value in medians.items())
-        )
-        rows += [
-            (
-                f"CPU of a turn at {turns} turns / of httpx and json alone",
-                medians[kind] / medians["limit"],
-                LIMITS[kind],
-            )
-            for kind in KINDS[1:]
-        ]
-    return rows
+    """Rows of (what, ratio or milliseconds, limit)."""
+    return [*_turns(rounds), *_stalls(rounds), *_chunks(rounds)]
+
+
+def _named(values: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.2f}" for name, value in values.items())
+
+
+def _watch_stalls() -> list[float]:
+    """From now on every callback of every event loop is timed; seconds of each."""
+    taken: list[float] = []
+    run_handle = asyncio.Handle._run
+
+    def timed(handle: asyncio.Handle) -> None:
+        began = time.perf_counter()
+        run_handle(handle)
+        taken.append(time.perf_counter() - began)
+
+    asyncio.Handle._run = timed  # type: ignore[method-assign]
+    return taken
 
 
 def main() -> None:
     """One measured process: a run to warm up, a run that counts."""
-    work = {"limit": limit, "ours": ours}[sys.argv[1]]
-    asyncio.run(work(sys.argv[2]))
-    before = time.process_time()
-    asyncio.run(work(sys.argv[2]))
-    print(time.process_time() - before)
+    kind, url, *more = sys.argv[1:]
+    work = KINDS.get(kind) or peers.PEERS[kind].run
+    asyncio.run(work(url, Count()))
+    gc.collect()
+    gc.freeze()
+    stalls = _watch_stalls() if more else []
+    count = Count()
+    asyncio.run(work(url, count))
+    print(max(stalls) * 1000 if stalls else count.turns(), count.setup)
 
 
 if __name__ == "__main__":

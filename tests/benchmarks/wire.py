@@ -43,6 +43,14 @@ def report(pieces: int = REPORT_PIECES) -> list[bytes]:
     return [*(_chunk({"content": f"word{i} "}) for i in range(pieces)), _chunk({}, "stop"), b"data: [DONE]\n\n"]
 
 
+def report_as_call(pieces: int) -> list[bytes]:
+    """The same as the arguments of a call of `final_answer`, for who takes no plain text as an answer."""
+    head = {"index": 0, "id": "call_last", "type": "function", "function": {"name": "final_answer", "arguments": ""}}
+    parts = ['{"answer":"', *(f"word{i} " for i in range(pieces)), '"}']
+    deltas = [{"tool_calls": [{"index": 0, "function": {"arguments": part}}]} for part in parts]
+    return [_chunk({"tool_calls": [head]}), *map(_chunk, deltas), _chunk({}, "tool_calls"), b"data: [DONE]\n\n"]
+
+
 def tree() -> bytes:
     """The whole tree: some directories with some files each."""
     entries = []
@@ -59,7 +67,7 @@ async def _serve() -> None:
     turns = int(sys.argv[1])
     pieces = int(sys.argv[2]) if len(sys.argv) > 2 else REPORT_PIECES
     streams = [turn_of_calls(turn) for turn in range(turns)]
-    last = report(pieces)
+    last, last_call = report(pieces), report_as_call(pieces)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -75,7 +83,8 @@ async def _serve() -> None:
                     writer.write(
                         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
                     )
-                    for part in [streams[turn]] if turn < turns else last:
+                    ending = last_call if b"/final_answer/" in target else last
+                    for part in [streams[turn]] if turn < turns else ending:
                         writer.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
                         await writer.drain()
                     writer.write(b"0\r\n\r\n")

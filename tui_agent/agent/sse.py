@@ -18,15 +18,15 @@ class DataLines:
 
     def feed(self, piece: bytes) -> list[bytes]:
         """The data of the lines that this piece completes; comments (keep-alives) and other fields have none."""
-        first, *lines = piece.split(b"\n")
-        if first:
-            self._rest.append(first)
-            self.waiting += len(first)
-        if not lines:
+        if b"\n" not in piece:
+            self._rest.append(piece)
+            self.waiting += len(piece)
             return []
-        whole, last = [b"".join(self._rest), *lines[:-1]], lines[-1]
+        if self._rest:
+            piece = b"".join([*self._rest, piece])
+        *lines, last = piece.split(b"\n")
         self._rest, self.waiting = [last] if last else [], len(last)
-        return [data for line in whole if line.startswith(b"data:") and (data := line[5:].strip())]
+        return [data for line in lines if line.startswith(b"data:") and (data := line[5:].strip())]
 
     def end(self) -> list[bytes]:
         """The data of a last line without an end."""
