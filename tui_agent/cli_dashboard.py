@@ -21,7 +21,9 @@ from tui_agent.splash import Splash
 
 if TYPE_CHECKING:
     from tui_agent.cli_output import OutputFile
+    from tui_agent.runs.store import RunStore, RunSummary
     from tui_agent.tui.app import DashboardApp
+    from tui_agent.tui.replaying import Opened
     from tui_agent.tui.session_like import SessionLike
 
 # Out of the alternate screen, cursor on, mouse, paste and focus reports off, plain keys, plain colours.
@@ -86,6 +88,7 @@ async def run_dashboard(
     splash: Splash,
     *,
     mouse: bool,
+    replay: Opened | None = None,
 ) -> int:
     """The dashboard until it is left; the exit code.
 
@@ -96,13 +99,14 @@ async def run_dashboard(
         output: the file that every report is written to as well.
         splash: the first picture, if one stands; the dashboard takes the screen over from it.
         mouse: whether the dashboard takes the mouse from the terminal.
+        replay: a recorded run to show first.
 
     Raises:
         UsageError: there is no theme of that name.
     """
     quiet_logs()
     restore = _restorer(splash)
-    app = _app(DashboardSession(session, wanted, output), wanted, settings, splash)
+    app = _app(DashboardSession(session, wanted, output), wanted, settings, splash, replay)
     with Interrupts(lambda: app.call_later(app.action_quit), restore) as interrupts:
         code = await app.run_async(mouse=mouse)
     if app.return_code:
@@ -110,7 +114,33 @@ async def run_dashboard(
     return INTERRUPTED if interrupts.received else code or 0
 
 
-def _app(session: DashboardSession, wanted: RunRequest, settings: Settings, splash: Splash) -> DashboardApp:
+async def run_replay(
+    session: SessionLike, store: RunStore, run: RunSummary, settings: Settings, splash: Splash, *, mouse: bool
+) -> int:
+    """The dashboard on a recorded run until it is left; the exit code.
+
+    Args:
+        session: who would run it again; the dashboard closes it.
+        store: where the run is.
+        run: the run, shown with those that it goes on with.
+        settings: for what the screen shows.
+        splash: the first picture, if one stands.
+        mouse: whether the dashboard takes the mouse from the terminal.
+
+    Raises:
+        RecordError: the run cannot be read.
+        UsageError: there is no theme of that name.
+    """
+    from tui_agent.tui.replaying import opened
+
+    records = [store.load(one) for one in store.chain(run)]
+    replay = opened(records, settings.breaker_threshold)
+    return await run_dashboard(session, RunRequest(repo=""), settings, None, splash, mouse=mouse, replay=replay)
+
+
+def _app(
+    session: DashboardSession, wanted: RunRequest, settings: Settings, splash: Splash, replay: Opened | None
+) -> DashboardApp:
     """The dashboard, imported only now."""
     from tui_agent.tui import themes
     from tui_agent.tui.app import DashboardApp
@@ -123,6 +153,7 @@ def _app(session: DashboardSession, wanted: RunRequest, settings: Settings, spla
     app = DashboardApp(
         session,
         wanted if wanted.repo else None,
+        replay=replay,
         context_limit=settings.context_limit if settings.api_key and wanted.engine != "survey" else None,
         threshold=settings.breaker_threshold,
         api_url=settings.github_api_url,
