@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import importlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import httpx
     import openai
 
+    from tui_agent.agent.compare import Comparison, Member
     from tui_agent.agent.guards import Guards
     from tui_agent.agent.llm import LanguageModel
     from tui_agent.agent.run import Run
@@ -129,8 +130,26 @@ class Assembly:
         address = parse(request.repo, api_url=self.settings.github_api_url)
         if request.engine == "llm" and not self.settings.api_key:
             raise UsageError("--engine llm needs a key: set API_KEY (or DEEPSEEK_API_KEY).")
+        engine = self._engine(request)
+        return Wanted(request, address, engine, self.settings.model if engine == "llm" else "survey")
+
+    def _engine(self, request: RunRequest) -> EngineName:
         llm = request.engine == "llm" or (request.engine == "auto" and bool(self.settings.api_key))
-        return Wanted(request, address, "llm" if llm else "survey", self.settings.model if llm else "survey")
+        return "llm" if llm else "survey"
+
+    def _bounds(self, engine: EngineName) -> dict[str, Any]:
+        """What a run may spend; the survey spends no tokens and has no window."""
+        from tui_agent.agent.prices import price_of
+
+        settings = self.settings
+        if engine == "survey":
+            return {"max_turns": settings.max_turns, "window": _ENDLESS}
+        return {
+            "max_turns": settings.max_turns,
+            "max_tokens": settings.max_tokens,
+            "window": settings.context_limit,
+            "price": price_of(settings.base_url, settings.model),
+        }
 
     async def make_run(self, wanted: Wanted, emit: Emit) -> Run:
         """A run, ready to be executed.
@@ -141,11 +160,9 @@ class Assembly:
         if wanted.address is None:
             return self._demo_run(wanted, emit)
         from tui_agent.agent.plan import Plan
-        from tui_agent.agent.prices import price_of
         from tui_agent.agent.run import Run
 
         address, request, settings = wanted.address, wanted.request, self.settings
-        by_llm = wanted.engine == "llm"
         local = await self._open(address) if address.local_path else None
         plan = Plan(
             owner=address.owner,
@@ -157,11 +174,7 @@ class Assembly:
             preset=request.preset,
             lang=request.lang or settings.lang,
             engine=wanted.engine,
-            max_turns=settings.max_turns,
-            # The survey spends no tokens and has no window.
-            max_tokens=settings.max_tokens if by_llm else None,
-            window=settings.context_limit if by_llm else _ENDLESS,
-            price=price_of(settings.base_url, settings.model) if by_llm else None,
+            **self._bounds(wanted.engine),
             web=None if local else f"https://{address.host}/{address.full_name}",
             notices=(*self._notices(wanted, address), *_whole_repository(address, local)),
         )
@@ -169,6 +182,36 @@ class Assembly:
         model = self._embedded("survey") if wanted.engine == "survey" else self._llm()
         uncommitted = _uncommitted(local) if local else None
         return Run(plan, client, model, self._clock, emit, _write_report, uncommitted)
+
+    def make_member(self, wanted: Wanted, finished: RunFinished, run: Run | None) -> Member:
+        """One repository of a comparison, as its run has ended.
+
+        Args:
+            wanted: what was asked.
+            finished: the run's last event.
+            run: the run; None where there was none.
+        """
+        from tui_agent.agent.compare import Member
+
+        return Member(wanted.repo, run.plan.web if run else None, finished, run.leave() if run else None)
+
+    def make_comparison(self, request: RunRequest, members: Sequence[Member], emit: Emit) -> Comparison:
+        """The comparison of runs that have ended, ready to be executed."""
+        from tui_agent.agent.compare import Comparison
+        from tui_agent.agent.plan import Plan
+
+        engine = self._engine(request)
+        plan = Plan(
+            owner="",
+            name="",
+            source="github" if any(member.web for member in members) else "local",
+            question=request.question,
+            lang=request.lang or self.settings.lang,
+            engine=engine,
+            **self._bounds(engine),
+        )
+        model = self._embedded("survey") if engine == "survey" else self._llm()
+        return Comparison(plan, members, model, self._clock, emit, self._redact)
 
     async def aclose(self) -> None:
         """Close all connections."""

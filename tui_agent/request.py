@@ -26,6 +26,7 @@ class RunRequest:
         engine: who decides; "auto" takes the LLM where a key is set.
         refresh: revalidate everything that is cached, once.
         no_cache: neither read nor write the disk cache.
+        others: further repositories; with any, all of them are compared.
         follows: the id of the run whose conversation goes on with `question`; None for a run of its own.
     """
 
@@ -37,4 +38,5 @@ class RunRequest:
     engine: Engine = "auto"
     refresh: bool = False
     no_cache: bool = False
+    others: tuple[str, ...] = ()
     follows: str | None = None

@@ -6,19 +6,23 @@ Importing this costs next to nothing; what is heavy is imported by `prepare`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import uuid
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui_agent.assembly import Assembly, Wanted
-from tui_agent.events import Emit, Event, RunFinished, RunStarted
+from tui_agent.events import Emit, Event, Outcome, RunFinished, RunStarted
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.settings import Settings
 
 if TYPE_CHECKING:
+    from tui_agent.agent.compare import Comparison, Member
     from tui_agent.agent.earlier import Earlier
     from tui_agent.agent.run import Run
 
@@ -47,7 +51,7 @@ class Session:
     ) -> None:
         self._assembly = Assembly(settings, clock or SystemClock(), demo=demo)
         self._listeners: list[Emit] = []
-        self._running: list[Run] = []
+        self._running: list[Run | Comparison] = []
         self._left: dict[str, Earlier] = {}
         if chaos is not None:
             self._assembly.script.add(chaos)
@@ -64,29 +68,32 @@ class Session:
         asyncio.get_running_loop().run_in_executor(None, importlib.import_module, _SURVEY)
 
     async def run(self, request: RunRequest, emit: Emit) -> RunFinished:
-        """One analysis, from `run_started` to `run_finished`.
+        """One analysis, from `run_started` to `run_finished`; of several repositories, one each and their comparison.
 
         Args:
             request: what is asked.
-            emit: is handed every event.
+            emit: is handed every event, of several runs by their `run_id`.
+
+        Returns:
+            the last event; of several repositories, the comparison's.
 
         Raises:
             UsageError: the request cannot be understood; no event was emitted.
             asyncio.CancelledError: it was cancelled; `run_finished` has been emitted.
         """
-        wanted = self._assembly.choose(request)
-        settings = self.settings
-        if not settings.record:
-            return await self._run(wanted, request, emit)
-        from tui_agent.runs.record import Recorder
-
-        recorder = Recorder(None, request, redact=Redactor([settings.api_key, settings.github_token]))
-        try:
-            return await self._run(wanted, request, recorder.before(emit))
-        finally:
-            recorder.close()
+        if request.others:
+            return await self._compare(request, emit)
+        return await self._run(self._assembly.choose(request), request, emit)
 
     async def _run(self, wanted: Wanted, request: RunRequest, emit: Emit) -> RunFinished:
+        with self._recorded(request, emit) as emit:
+            run = await self._make(wanted, request, emit)
+            try:
+                return await self._execute(run)
+            finally:
+                self._keep(run)
+
+    async def _make(self, wanted: Wanted, request: RunRequest, emit: Emit) -> Run:
         try:
             await self.prepare()
             if wanted.engine == "survey":
@@ -95,14 +102,54 @@ class Session:
             if request.follows is not None:
                 run.follow(await self._earlier(request.follows, run.plan.window))
         except asyncio.CancelledError:
-            _cancelled_early(wanted, emit)
+            _ended_early(wanted, emit, "cancelled", "The run was cancelled before it had begun.")
             raise
+        return run
+
+    async def _execute(self, run: Run | Comparison) -> RunFinished:
         self._running.append(run)
         try:
             return await run.execute()
         finally:
             self._running.remove(run)
-            self._keep(run)
+
+    @contextlib.contextmanager
+    def _recorded(self, request: RunRequest, emit: Emit) -> Iterator[Emit]:
+        """An `emit` that writes the run's record as well, where records are wanted."""
+        settings = self.settings
+        if not settings.record:
+            yield emit
+            return
+        from tui_agent.runs.record import Recorder
+
+        recorder = Recorder(None, request, redact=Redactor([settings.api_key, settings.github_token]))
+        try:
+            yield recorder.before(emit)
+        finally:
+            recorder.close()
+
+    async def _compare(self, request: RunRequest, emit: Emit) -> RunFinished:
+        """A run for each repository, side by side, and then the comparison."""
+        requests = [replace(request, repo=repo, others=()) for repo in (request.repo, *request.others)]
+        wanted = [self._assembly.choose(one) for one in requests]
+        twice = [repo for repo, times in Counter(one.repo.lower() for one in wanted).items() if times > 1]
+        if twice:
+            raise UsageError(f"{twice[0]} is named twice; name repositories that differ.")
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._member(which, one, emit)) for which, one in zip(wanted, requests, strict=True)
+            ]
+        with self._recorded(request, emit) as told:
+            return await self._execute(self._assembly.make_comparison(request, [task.result() for task in tasks], told))
+
+    async def _member(self, wanted: Wanted, request: RunRequest, emit: Emit) -> Member:
+        """One repository's run; what cannot even be begun is told as a run that failed."""
+        with self._recorded(request, emit) as emit:
+            try:
+                run = await self._make(wanted, request, emit)
+            except UsageError as error:
+                return self._assembly.make_member(wanted, _ended_early(wanted, emit, "failed", str(error)), None)
+            return self._assembly.make_member(wanted, await self._execute(run), run)
 
     async def _earlier(self, run_id: str, window: int) -> Earlier:
         """The run that a follow-up goes on with: as it was left here, else from its record.
@@ -173,8 +220,8 @@ class Session:
                 emit(event)
 
 
-def _cancelled_early(wanted: Wanted, emit: Emit) -> None:
-    """Cancelled while the parts were imported: the run's first and last event are told all the same."""
+def _ended_early(wanted: Wanted, emit: Emit, outcome: Outcome, error: str) -> RunFinished:
+    """It ended before there was a run: its first and last event are told all the same."""
     from tui_agent.agent.prompts import PRESETS
 
     run_id = uuid.uuid4().hex[:12]
@@ -189,15 +236,8 @@ def _cancelled_early(wanted: Wanted, emit: Emit) -> None:
             model=wanted.model,
         )
     )
-    emit(
-        RunFinished(
-            run_id=run_id,
-            outcome="cancelled",
-            report="",
-            error="The run was cancelled before it had begun.",
-            turns=0,
-            tool_calls=0,
-            requests=0,
-            elapsed=0.0,
-        )
+    finished = RunFinished(
+        run_id=run_id, outcome=outcome, report="", error=error, turns=0, tool_calls=0, requests=0, elapsed=0.0
     )
+    emit(finished)
+    return finished

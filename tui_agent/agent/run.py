@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from tui_agent.agent.context import Conversation
 from tui_agent.agent.dialects import ModelTurn
@@ -16,6 +16,7 @@ from tui_agent.agent.loop import SCHEMA_TOKENS, Loop, OutOfTokens
 from tui_agent.agent.plan import Plan
 from tui_agent.agent.prompts import PRESETS, SYSTEM, follow_up, is_chinese, task
 from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost
+from tui_agent.agent.telling import without_secrets
 from tui_agent.agent.turns import Progress
 from tui_agent.events import (
     Emit,
@@ -23,8 +24,6 @@ from tui_agent.events import (
     JsonObject,
     Notice,
     Outcome,
-    ReasoningDelta,
-    ReportDelta,
     RunFinished,
     RunStarted,
     Snapshot,
@@ -75,6 +74,8 @@ class Run:
         sink: takes the stamped events.
         write_survey: makes a report from a history, where the model is lost.
         uncommitted: counts a local repository's uncommitted changes; None where that cannot be known.
+        run_id: names it.
+        finished: its last event, once it has ended.
     """
 
     plan: Plan
@@ -93,7 +94,7 @@ class Run:
     _read: dict[str, FileRead] = field(default_factory=dict)
     _observed: list[ToolFinished] = field(default_factory=list)
     _loop: Loop | None = None
-    _report: str = ""
+    finished: RunFinished | None = None
 
     def follow(self, earlier: Earlier) -> None:
         """Go on with an earlier run: its conversation, its snapshot, and what it observed; before `execute`."""
@@ -110,28 +111,7 @@ class Run:
         """Stamp an event as this run's and hand it on."""
         if isinstance(event, ToolFinished):
             self._note(event)
-        self.sink(stamp(self._without_secrets(event), self.clock.monotonic() - self._began, self.run_id))
-
-    def _without_secrets(self, event: Event) -> Event:
-        """The event, whoever repeats a key or a token in it.
-
-        Not a call's arguments and result, and not what streams: the model's client and the toolbox have seen to it.
-        """
-        if isinstance(event, ReportDelta | ReasoningDelta):
-            return event
-        redact = self.client.redact
-        changes: dict[str, Any] = {}
-        for name in type(event).__slots__:
-            value = getattr(event, name)
-            if isinstance(value, str):
-                clean: Any = redact(value)
-            elif isinstance(value, list):
-                clean = redact.deep(value)
-            else:
-                continue
-            if clean is not value:
-                changes[name] = clean
-        return replace(event, **changes) if changes else event
+        self.sink(stamp(without_secrets(event, self.client.redact), self.clock.monotonic() - self._began, self.run_id))
 
     def _note(self, event: ToolFinished) -> None:
         """What was observed, and how much of a file has been read by now; the same window again adds nothing."""
@@ -180,7 +160,7 @@ class Run:
             return None
         conversation = self._loop.conversation.branch()
         if conversation.messages[-1]["role"] != "assistant":
-            conversation.say_report(self._report)
+            conversation.say_report(self.finished.report if self.finished else "")
         snapshot = self._work.snapshot
         return Earlier(self.run_id, conversation, tuple(self._observed), snapshot.ref, snapshot.commit, self._work)
 
@@ -378,6 +358,6 @@ class Run:
             requests=self.client.requests - self._requests_before if self.plan.source == "github" else 0,
             elapsed=self.clock.monotonic() - self._began,
         )
-        self._report = finished.report
+        self.finished = finished
         self.emit(finished)
         return finished

@@ -194,4 +194,7 @@ def _request(header: JsonObject) -> RunRequest | None:
     if not isinstance(data, dict) or not isinstance(data.get("repo"), str):
         return None
     known = {one.name: data[one.name] for one in dataclasses.fields(RunRequest) if one.name in data}
-    return RunRequest(**known) if fits(RunRequest, known) else None
+    if not fits(RunRequest, known):
+        return None
+    asked: JsonObject = {name: tuple(value) if isinstance(value, list) else value for name, value in known.items()}
+    return RunRequest(**asked)

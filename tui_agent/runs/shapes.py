@@ -42,6 +42,10 @@ def _check(hint: Any) -> Check:
     if origin is list:
         item = _check(arguments[0])
         return lambda value: isinstance(value, list) and all(map(item, value))
+    if origin is tuple:
+        # JSON has lists alone
+        each = _check(arguments[0])
+        return lambda value: isinstance(value, list | tuple) and all(map(each, value))
     if origin is dict:
         return lambda value: isinstance(value, dict)
     if hint in (int, float):

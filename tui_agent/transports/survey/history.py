@@ -61,6 +61,7 @@ class Request:
     path: str = ""
     uncommitted: int | None = None
     is_follow_up: bool = False
+    figures: str = ""
 
     @property
     def owner(self) -> str:
@@ -205,6 +206,10 @@ def _request(text: str, before: Request) -> Request | None:
         language = lines.get("Report language", "")
         return replace(before, language=language, preset="", question=question, is_follow_up=True)
     if "Repository" not in lines:
+    if "Comparison" in lines:
+        question = question.partition("\n\nReport on ")[0]
+        language = lines.get("Report language", "")
+        return Request(language=language, question=question, figures=lines.get("Figures", ""))
         return None
     snapshot = _SNAPSHOT.fullmatch(lines.get("Snapshot", ""))
     commit = snapshot["commit"] if snapshot else ""

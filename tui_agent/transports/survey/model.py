@@ -18,6 +18,7 @@ import httpx
 from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.transports.survey.history import CALL_PREFIX, History, read_history
 from tui_agent.transports.survey.phrases import Phrases, choose
+from tui_agent.transports.survey.reading import compared
 from tui_agent.transports.survey.rules import Plan, Wish, plan
 from tui_agent.transports.survey.shapes import Json, dict_of, list_of, text_of
 from tui_agent.transports.survey.writer import report
@@ -57,6 +58,8 @@ def decide(messages: Sequence[Any], tools: Sequence[Any], now: float) -> Turn:
     phrases, _ = choose(history.request)
     offered = {text_of(dict_of(dict_of(tool).get("function")).get("name")) for tool in tools}
     number = history.turn + 1
+    if history.request.figures:
+        return Turn(number, phrases.say("because_compared"), content=compared(history.request.figures, phrases))
     if not offered:
         return Turn(number, phrases.say("because_no_tools"), content=report(history, now, finished=False))
     coming = plan(history, offered)
