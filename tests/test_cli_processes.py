@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from tests.cli_fakes import be_alone, lines_until, process
+from tests.test_runs import events_of
+from tui_agent.runs.record import Recorder
 
 
 @pytest.fixture(autouse=True)
@@ -231,6 +233,20 @@ def test_on_a_terminal_the_dashboard_opens_and_q_leaves_it_with_0(terminals: lis
     screen.type(b"q")
     assert screen.end() == 0
     assert screen.is_restored()
+
+
+def test_a_recorded_run_opens_in_the_dashboard_and_an_unknown_one_is_a_sentence(terminals: list[Terminal]) -> None:
+    recorder = Recorder(None, None)
+    for event in events_of("abc123"):
+        recorder(event)
+    terminals.append(screen := Terminal("replay", "abc"))
+    screen.until(b"completed")
+    screen.type(b"q")
+    assert screen.end() == 0
+    assert screen.is_restored()
+    terminals.append(screen := Terminal("replay", "nope"))
+    assert screen.end() == 1
+    assert b'There is no run "nope"' in screen.seen and b"\x1b[?1049h" not in screen.seen
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])

@@ -165,7 +165,7 @@ def test_the_picture_knows_every_option_and_every_reserved_word() -> None:
     valued = {name for action in actions if action.nargs is None for name in action.option_strings}
     assert valued == splash.VALUED
     assert {name for action in actions for name in action.option_strings} >= splash.PLAIN
-    assert frozenset(COMMAND_HELP) - {"demo"} == splash.WORDS
+    assert frozenset(COMMAND_HELP) - {"demo", "replay"} == splash.WORDS
 
 
 def test_where_output_is_no_terminal_nothing_is_drawn(tmp_path: Path) -> None:

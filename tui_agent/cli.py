@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.cli_options import COMMAND_HELP, build_parser
@@ -18,6 +19,7 @@ from tui_agent.splash import Splash
 
 if TYPE_CHECKING:
     from tui_agent.cli_output import OutputFile
+    from tui_agent.runs.store import RunStore, RunSummary
     from tui_agent.tui.session_like import SessionLike
 
 SessionFactory = Callable[..., "SessionLike"]
@@ -51,12 +53,16 @@ def main(
             command = _command(options)
             if command == CACHE:
                 return _cache(options.repo[1:])
-            if command in (RUNS, REPLAY):
+            if command == RUNS or (command == REPLAY and _mode(options) != "dashboard"):
+                splash.end()
                 return _recorded(options, command)
-            _check_options(options)
             settings = _settings(options)
             redact = Redactor([settings.api_key, settings.github_token])
-            return _run(options, command, settings, redact, make_session or _session, splash)
+            make = make_session or _session
+            if command == REPLAY:
+                return _replay_on_terminal(options, settings, make, splash)
+            _check_options(options)
+            return _run(options, command, settings, redact, make, splash)
     except UsageError as error:
         complain(str(error), redact)
         return 2
@@ -81,15 +87,22 @@ def _run(
 ) -> int:
     """One front end for what was asked; the exit code."""
     request = _request(options, settings, command)
-    mode = "json" if options.json else "print" if options.plain or not _is_terminal() else "dashboard"
+    mode = _mode(options)
     if mode != "dashboard":
         _require_repo(request)
     if request.repo and command is None:
-        _check_address(request.repo, settings)
+        for repo in (request.repo, *request.others):
+            _check_address(repo, settings)
     output = _output(options.output, force=options.force)
     session = make_session(settings, chaos=options.chaos, demo=command == DEMO)
     if mode == "dashboard":
-        return _on_terminal(session, request, settings, redact, output, splash, mouse=not options.no_mouse)
+        mouse = not options.no_mouse
+        code = _on_terminal(
+            lambda on: on.run_dashboard(session, request, settings, output, splash, mouse=mouse), splash, output, redact
+        )
+        if code is not None:
+            return code
+        _require_repo(request)
     splash.end()
     return _headless(session, request, redact, output, as_json=mode == "json")
 
@@ -141,10 +154,21 @@ def _cache(arguments: Sequence[str]) -> int:
 
 
 def _recorded(options: Namespace, command: str) -> int:
-    """The commands that speak of recorded runs; the exit code."""
+    """The commands that speak of recorded runs, without a dashboard; the exit code."""
     from tui_agent.cli_runs import replay, runs
 
     return runs(options) if command == RUNS else replay(options, None)
+
+
+def _replay_on_terminal(options: Namespace, settings: Settings, make_session: SessionFactory, splash: Splash) -> int:
+    """A recorded run in the dashboard, where what follows it can be asked; the exit code."""
+    from tui_agent.cli_runs import replay
+
+    def show(store: RunStore, run: RunSummary) -> int | None:
+        session, mouse = make_session(settings, chaos=None, demo=False), not options.no_mouse
+        return _on_terminal(lambda on: on.run_replay(session, store, run, settings, splash, mouse=mouse), splash)
+
+    return replay(options, show, splash.end)
 
 
 def _check_options(options: Namespace) -> None:
@@ -249,30 +273,38 @@ def _headless(
 
 
 def _on_terminal(
-    session: SessionLike,
-    request: RunRequest,
-    settings: Settings,
-    redact: Redactor,
-    output: OutputFile | None,
+    show: Callable[[ModuleType], Coroutine[Any, Any, int]],
     splash: Splash,
-    *,
-    mouse: bool,
-) -> int:
+    output: OutputFile | None = None,
+    redact: Redactor | None = None,
+) -> int | None:
+    """What draws on a terminal, until it is left; its exit code, or None where there is no terminal.
+
+    Args:
+        show: draws, with the functions of `cli_dashboard`.
+        splash: the first picture, if one stands.
+        output: the file of `-o`, whose trouble is told at the end.
+        redact: takes secrets out of what is told.
+    """
     import asyncio
 
-    from tui_agent.cli_dashboard import load, run_dashboard, terminal
+    from tui_agent import cli_dashboard
 
-    with terminal() as is_there:
-        if is_there:
-            # Before there is an event loop: until then a signal ends the process at once.
-            load()
-            code = asyncio.run(run_dashboard(session, request, settings, output, splash, mouse=mouse))
-            splash.end()
-            if output is not None and output.trouble:
-                complain(output.trouble, redact)
-            return code
-    _require_repo(request)
-    return _headless(session, request, redact, output, as_json=False)
+    with cli_dashboard.terminal() as is_there:
+        if not is_there:
+            return None
+        # Before there is an event loop: until then a signal ends the process at once.
+        cli_dashboard.load()
+        code = asyncio.run(show(cli_dashboard))
+        splash.end()
+        if output is not None and output.trouble:
+            complain(output.trouble, redact)
+        return code
+
+
+def _mode(options: Namespace) -> str:
+    """Which front end was asked for: "json", "print" or "dashboard"."""
+    return "json" if options.json else "print" if options.plain or not _is_terminal() else "dashboard"
 
 
 def _is_terminal() -> bool:

@@ -53,38 +53,44 @@ def runs(options: Namespace) -> int:
     return _said(lambda: command(RunStore(), names, options))
 
 
-def replay(options: Namespace, on_terminal: Callable[[RunStore, RunSummary], int] | None) -> int:
+def replay(
+    options: Namespace,
+    on_terminal: Callable[[RunStore, RunSummary], int | None] | None,
+    leave: Callable[[], None] = lambda: None,
+) -> int:
     """`replay RUN`: its events once more; the exit code.
 
     Args:
         options: what was typed.
-        on_terminal: shows the run in the dashboard, where there is a terminal; None where there is none.
+        on_terminal: shows a run in the dashboard; its exit code, or None where there is no terminal. None: print it.
+        leave: called before anything is said; takes away what stands on the screen.
 
     Raises:
         UsageError: something else was typed than it takes.
     """
     names = options.repo[1:]
-    _take_only(options, {"plain", "json", "no_mouse"}, "replay")
+    _take_only(options, {"plain", "json", "env_file", "no_mouse"}, "replay")
     if len(names) != 1:
         raise UsageError("`replay` takes one run: an id or the beginning of one, last, or a file.")
 
     def play() -> int:
         store = RunStore()
         run = store.find(names[0])
-        if options.json:
-            return _replay_lines(store.load(run))
-        if options.plain or on_terminal is None:
-            return _replay_printed(store.load(run))
-        return on_terminal(store, run)
+        if on_terminal is not None and (code := on_terminal(store, run)) is not None:
+            return code
+        record = store.load(run)
+        leave()
+        return _replay_lines(record) if options.json else _replay_printed(record)
 
-    return _said(play)
+    return _said(play, leave)
 
 
-def _said(work: Callable[[], int]) -> int:
+def _said(work: Callable[[], int], leave: Callable[[], None] = lambda: None) -> int:
     """Do it, and say what went wrong with a record; the exit code."""
     try:
         return work()
     except RecordError as error:
+        leave()
         complain(str(error))
         return 1
 

@@ -25,8 +25,8 @@ VALUED = frozenset(
 )
 # Options that mean: no dashboard.
 PLAIN = frozenset("-p --print --json -h --help --version".split())
-# Reserved words that mean the same; `demo` alone opens one.
-WORDS = frozenset("runs replay mcp serve cache doctor".split())
+# Reserved words that mean the same; `demo` and `replay` open one.
+WORDS = frozenset("runs mcp serve cache doctor".split())
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l\x1b[0m\x1b[H\x1b[2J", "\x1b[0m\x1b[?25h\x1b[?1049l"
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _ROUND, _ASCII = "╭─╮│╰╯…", "+-+|++."
