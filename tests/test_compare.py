@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +70,7 @@ async def test_each_repository_has_its_run_and_the_comparison_begins_with_the_co
         finished, heard = await compare(settings(github, model), TWO)
         assert model.errors == github.errors == []
     runs = by_run(heard)
-    assert list(runs) == ["a/one", "b/two", "a/one, b/two"]
+    assert sorted(runs) == ["a/one", "a/one, b/two", "b/two"] and list(runs)[-1] == "a/one, b/two"
     for events in runs.values():
         assert isinstance(events[0], RunStarted) and isinstance(events[-1], RunFinished)
         assert sum(isinstance(event, RunFinished) for event in events) == 1
@@ -160,7 +164,7 @@ async def test_the_survey_compares_by_rule_in_both_languages(tmp_path: Path, que
         Settings(record=False), RunRequest(repo=str(one), others=(str(two),), question=question)
     )
     assert finished.outcome == "completed" and f"## {word}" in finished.report
-    assert list(by_run(heard)) == ["local/one", "local/two", "local/one, local/two"]
+    assert sorted(by_run(heard)) == ["local/one", "local/one, local/two", "local/two"]
     assert finished.requests == 0
 
 
@@ -195,3 +199,26 @@ def test_text_of_a_repository_cannot_break_the_table() -> None:
 def test_rows_of_which_nothing_is_known_are_left_out() -> None:
     text = table([Column("o/n", {"stars": 12_345})], chinese=True)
     assert text.splitlines() == ["| 事实 | o/n |", "| --- | --- |", "| 星标 | 12,345 |"]
+
+
+def run_program(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
+    command = [sys.executable, "-m", "tui_agent", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environ, cwd=folder, timeout=60)
+
+
+def test_the_command_line_interleaves_events_by_run_and_writes_the_comparison(tmp_path: Path) -> None:
+    one = make_repo(tmp_path / "one", [("First", FILES)])
+    two = make_repo(tmp_path / "two", [("First", {"README.md": "# Two\n"})])
+    done = run_program("--json", "-o", "both.md", str(one), str(two), folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    runs = {line["run_id"]: line["repo"] for line in lines if line["type"] == "run_started"}
+    assert sorted(runs.values()) == ["local/one", "local/one, local/two", "local/two"]
+    assert lines[-1]["type"] == "run_finished" and runs[lines[-1]["run_id"]] == "local/one, local/two"
+    assert lines[-1]["report"] in (tmp_path / "both.md").read_text()
+
+    done = run_program("--print", str(one), str(two), folder=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("| Fact |")
+    told = [line.partition(" | ")[0] for line in done.stderr.splitlines()]
+    assert set(told) == {"local/one", "local/two", "local/one, local/two"}

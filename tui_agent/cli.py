@@ -131,10 +131,8 @@ def _command(options: Namespace) -> str | None:
     if first in LATER:
         raise UsageError(f"This version does not have `{first}` yet; for the folder of that name write ./{first}.")
     command = first if first in COMMANDS else None
-    if len(options.repo) > 1 and command in (None, DEMO):
-        if command is not None:
-            raise UsageError(f"`{command}` takes no repository; for the folder of that name write ./{command}.")
-        raise UsageError("Comparing several repositories is not there yet; name one.")
+    if len(options.repo) > 1 and command == DEMO:
+        raise UsageError(f"`{command}` takes no repository; for the folder of that name write ./{command}.")
     return command
 
 
@@ -206,10 +204,12 @@ def _request(options: Namespace, settings: Settings, command: str | None) -> Run
             raise UsageError("`demo` brings its own model; leave --engine llm out.")
         if settings.api_key is None:
             raise UsageError("--engine llm needs a key: set API_KEY (or DEEPSEEK_API_KEY).")
-    if options.repo and not options.repo[0].strip():
+    if not all(repo.strip() for repo in options.repo):
         raise UsageError("No repository was named: write owner/name, a GitHub URL, or the path of a folder.")
+    repo, *others = options.repo or [""]
     return RunRequest(
-        repo=options.repo[0] if options.repo else "",
+        repo=repo,
+        others=tuple(others),
         question=options.question,
         preset=options.preset or "full",
         ref=options.ref,

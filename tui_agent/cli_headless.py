@@ -11,7 +11,7 @@ from tui_agent.cli_signals import INTERRUPTED, Interrupts
 from tui_agent.cli_streams import complain, quiet_logs, reconfigure, silence, write
 from tui_agent.events import Emit, Event, RunFinished
 from tui_agent.frontends.json_lines import JsonLines
-from tui_agent.frontends.printer import Printer
+from tui_agent.frontends.printer import Printer, Printers
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest
 from tui_agent.safe_text import visible
@@ -109,7 +109,7 @@ async def run_printed(session: RunsSession, request: RunRequest, redact: Redacto
     Raises:
         UsageError: what was asked cannot be understood.
     """
-    printer = Printer(sys.stderr, redact)
+    printer = (Printers if request.others else Printer)(sys.stderr, redact)
     ending = Ending(redact, output)
 
     def finish() -> int:

@@ -69,7 +69,7 @@ def build_parser(later: frozenset[str] = frozenset()) -> Parser:
         nargs="*",
         metavar="REPO",
         help="owner/name, a GitHub URL, git@github.com:owner/name.git, or a folder (., ./x, /x, ~/x); "
-        "without one the dashboard asks",
+        "several are compared; without one the dashboard asks",
     )
     asking = parser.add_argument_group("what to find out")
     either = asking.add_mutually_exclusive_group()

@@ -28,8 +28,7 @@ class OutputFile:
         self._path = path
         self._force = force
         self._now = now
-        self._started: RunStarted | None = None
-        self._snapshot: Snapshot | None = None
+        self._runs: dict[str | None, tuple[RunStarted, Snapshot | None]] = {}
         self.trouble: str | None = None
 
     def before(self, emit: Emit) -> Emit:
@@ -38,9 +37,9 @@ class OutputFile:
         def watch(event: Event) -> None:
             match event:
                 case RunStarted():
-                    self._started, self._snapshot = event, None
-                case Snapshot():
-                    self._snapshot = event
+                    self._runs[event.run_id] = event, None
+                case Snapshot() if event.run_id in self._runs:
+                    self._runs[event.run_id] = self._runs[event.run_id][0], event
                 case RunFinished(outcome="completed" | "partial"):
                     self._write(event)
                     if self.trouble:
@@ -50,9 +49,9 @@ class OutputFile:
         return watch
 
     def _write(self, finished: RunFinished) -> None:
-        if self._started is None:
+        if finished.run_id not in self._runs:
             return
-        document = ReportDocument.of(self._started, self._snapshot, finished, self._now())
+        document = ReportDocument.of(*self._runs[finished.run_id], finished, self._now())
         try:
             write(self._path, document, force=self._force)
             self._force, self.trouble = True, None

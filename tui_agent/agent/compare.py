@@ -124,7 +124,10 @@ class Comparison:
     async def _main(self) -> RunFinished:
         seen = [member for member in self.members if member.left is not None and member.finished.report]
         if not seen:
-            return self._finish("failed", "", "None of the repositories could be analysed, so nothing is compared.")
+            why = "".join(f" {member.finished.error}" for member in self.members if member.finished.error)
+            return self._finish(
+                "failed", "", f"None of the repositories could be analysed, so nothing is compared.{why}"
+            )
         self.emit(TurnStarted(turn=1, max_turns=2))
         figures = dict(
             zip(
