@@ -26,14 +26,16 @@ class Printer:
         redact: takes secrets out of them.
 
     Attributes:
+        lead: what every line begins with.
         heard: False once nobody reads the stream any more; it is left alone from then on.
     """
 
-    def __init__(self, stream: TextIO | None, redact: Redactor) -> None:
+    def __init__(self, stream: TextIO | None, redact: Redactor, lead: str = "") -> None:
         self._stream = stream
         self._redact = redact
         self.heard = True
         self._repo = ""
+        self._lead = lead
         self._writing = False
         self._calls: dict[str, str] = {}
         self._quota: events.Quota | None = None
@@ -48,7 +50,7 @@ class Printer:
         if self._stream is None or not self.heard:
             return
         try:
-            self._stream.write(self._redact(one_line(line)) + "\n")
+            self._stream.write(self._lead + self._redact(one_line(line)) + "\n")
             self._stream.flush()
         except (OSError, ValueError):
             # The trace is for whoever listens; without a listener the run goes on.
@@ -155,6 +157,32 @@ class Printer:
 
 def _many(count: int, noun: str) -> str:
     """A number with its noun."""
+class Printers:
+    """The lines of several runs that go on side by side, each with its repository before it.
+
+    Args:
+        stream: where the lines go; None for nowhere.
+        redact: takes secrets out of them.
+    """
+
+    def __init__(self, stream: TextIO | None, redact: Redactor) -> None:
+        self._stream = stream
+        self._redact = redact
+        self._runs: dict[str | None, Printer] = {None: Printer(stream, redact)}
+
+    @property
+    def heard(self) -> bool:
+        """False once nobody reads the stream any more."""
+        return all(printer.heard for printer in self._runs.values())
+
+    def __call__(self, event: Event) -> None:
+        """Write one event, where it has a line."""
+        if isinstance(event, events.RunStarted):
+            lead = f"{self._redact(one_line(event.repo, SHORT))} | "
+            self._runs[event.run_id] = Printer(self._stream, self._redact, lead)
+        self._runs.get(event.run_id, self._runs[None])(event)
+
+
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
