@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from tests.servers.turns import call as wire_call
 from tests.servers.turns import say as wire_say
 from tui_agent import NoAddressError, RunError, Settings, UsageError, run_agent
 from tui_agent.events import Event, RunFinished, RunStarted, from_json, to_json
+from tui_agent.runs.record import runs_folder
+from tui_agent.runs.store import RunStore
 
 FILES = {"README.md": "# Tool\n", "src/tool.py": "print('hi')\n"}
 QUERY = "分析 https://github.com/octo/demo"
@@ -43,6 +46,33 @@ async def test_a_report_comes_back_and_every_event_is_told() -> None:
     assert events[0].question == QUERY and events[0].repo == "octo/demo"
     assert events[-1].report == report
     assert [from_json(to_json(event)) for event in events] == events
+
+
+@pytest.mark.parametrize(
+    ("settings", "variable", "records"),
+    [
+        (Settings(), "", 0),
+        (None, "", 0),
+        (Settings(record=False), "1", 0),
+        (None, "0", 0),
+        (Settings(record=True), "", 1),
+        (None, "1", 1),
+        (replace(Settings(record=True), max_turns=9), "", 1),
+    ],
+)
+async def test_a_run_is_recorded_only_where_its_settings_say_so(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings | None, variable: str, records: int
+) -> None:
+    monkeypatch.setenv("REPO_AGENT_RECORD", variable)
+    events: list[Event] = []
+    llm, http = clients(FakeGitHub(FILES), FakeModel(SCRIPT))
+    await run_agent(llm, http, QUERY, on_event=events.append, settings=settings)
+    assert runs_folder().exists() == bool(records)
+    for run in RunStore().list():
+        record = RunStore().load(run)
+        assert record.events == events and (run.repo, run.question) == ("octo/demo", QUERY)
+        assert "sk-of-the-caller" not in run.path.read_text()
+    assert len(RunStore().list()) == records
 
 
 async def test_the_callers_clients_stay_open_and_are_not_changed() -> None:
