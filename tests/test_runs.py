@@ -120,7 +120,7 @@ def test_a_record_is_every_event_of_the_run_one_a_line_between_head_and_end(stor
     path = written(store)
     head, *lines, end = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert (head["type"], head["format"], head["began"], head["run_id"]) == ("record", FORMAT, BEGAN, "abc123")
-    assert RunRequest(**head["request"]) == REQUEST
+    assert head["request"] == dataclasses.asdict(REQUEST) | {"others": []}
     assert [line["type"] for line in lines] == [event.type for event in events_of()]
     assert (end["type"], end["tokens"], end["events"], end["outcome"]) == ("record_end", 1234, 6, "completed")
     assert path.name == "20260921-141320-abc123.jsonl"
@@ -181,11 +181,11 @@ def test_an_address_is_kept_without_its_key_and_a_folder_by_its_whole_path(
     store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, kept: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    recorder = Recorder(store.folder, RunRequest(repo=named))
+    recorder = Recorder(store.folder, RunRequest(repo=named, others=(named,)))
     recorder(events_of()[0])
     recorder.close()
-    request = store.load(store.find("last")).request
-    assert request is not None and request.repo == kept.format(cwd=tmp_path.resolve())
+    request, kept = store.load(store.find("last")).request, kept.format(cwd=tmp_path.resolve())
+    assert request is not None and (request.repo, request.others) == (kept, (kept,))
     assert recorder.path is not None and b"hunter2" not in recorder.path.read_bytes()
 
 
@@ -505,6 +505,21 @@ async def test_a_cancelled_run_is_recorded_to_its_last_event_and_the_demo_as_wel
     (run,) = RunStore().list()
     assert (run.outcome, run.repo) == ("cancelled", "demo/tidepool")
     assert isinstance(RunStore().load(run).events[-1], RunFinished)
+
+
+async def test_a_key_in_the_question_of_a_run_that_never_began_is_not_kept(tmp_path: Path) -> None:
+    heard = Heard()
+    session = Session(Settings(api_key="sk-hunter2-and-more"))
+    request = RunRequest(repo="octo/tool", question="Why does sk-hunter2-and-more not work?")
+    task = asyncio.create_task(session.run(request, heard))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await session.aclose()
+    record = RunStore().load(RunStore().find("last"))
+    assert record.request is not None and record.request.question == "Why does [secret] not work?"
+    assert record.events == list(heard) and "hunter2" not in record.summary.path.read_text() + repr(heard)
 
 
 def test_delta_by_delta_nothing_is_held_back(store: RunStore) -> None:

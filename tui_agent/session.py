@@ -50,6 +50,7 @@ class Session:
         self, settings: Settings, *, chaos: str | None = None, clock: Clock | None = None, demo: bool = False
     ) -> None:
         self._assembly = Assembly(settings, clock or SystemClock(), demo=demo)
+        self._redact = Redactor([settings.api_key, settings.github_token])
         self._listeners: list[Emit] = []
         self._running: list[Run | Comparison] = []
         self._left: dict[str, Earlier] = {}
@@ -102,7 +103,7 @@ class Session:
             if request.follows is not None:
                 run.follow(await self._earlier(request.follows, run.plan.window))
         except asyncio.CancelledError:
-            _ended_early(wanted, emit, "cancelled", "The run was cancelled before it had begun.")
+            self._ended_early(wanted, emit, "cancelled", "The run was cancelled before it had begun.")
             raise
         return run
 
@@ -116,13 +117,12 @@ class Session:
     @contextlib.contextmanager
     def _recorded(self, request: RunRequest, emit: Emit) -> Iterator[Emit]:
         """An `emit` that writes the run's record as well, where records are wanted."""
-        settings = self.settings
-        if not settings.record:
+        if not self.settings.record:
             yield emit
             return
         from tui_agent.runs.record import Recorder
 
-        recorder = Recorder(None, request, redact=Redactor([settings.api_key, settings.github_token]))
+        recorder = Recorder(None, request, redact=self._redact)
         try:
             yield recorder.before(emit)
         finally:
@@ -148,7 +148,7 @@ class Session:
             try:
                 run = await self._make(wanted, request, emit)
             except UsageError as error:
-                return self._assembly.make_member(wanted, _ended_early(wanted, emit, "failed", str(error)), None)
+                return self._assembly.make_member(wanted, self._ended_early(wanted, emit, "failed", str(error)), None)
             return self._assembly.make_member(wanted, await self._execute(run), run)
 
     async def _earlier(self, run_id: str, window: int) -> Earlier:
@@ -219,14 +219,13 @@ class Session:
             for emit in self._listeners:
                 emit(event)
 
+    def _ended_early(self, wanted: Wanted, emit: Emit, outcome: Outcome, error: str) -> RunFinished:
+        """It ended before there was a run: its first and last event are told all the same."""
+        from tui_agent.agent.prompts import PRESETS
+        from tui_agent.agent.telling import without_secrets
 
-def _ended_early(wanted: Wanted, emit: Emit, outcome: Outcome, error: str) -> RunFinished:
-    """It ended before there was a run: its first and last event are told all the same."""
-    from tui_agent.agent.prompts import PRESETS
-
-    run_id = uuid.uuid4().hex[:12]
-    emit(
-        RunStarted(
+        run_id = uuid.uuid4().hex[:12]
+        started = RunStarted(
             run_id=run_id,
             repo=wanted.repo,
             source=wanted.source,
@@ -235,9 +234,9 @@ def _ended_early(wanted: Wanted, emit: Emit, outcome: Outcome, error: str) -> Ru
             engine=wanted.engine,
             model=wanted.model,
         )
-    )
-    finished = RunFinished(
-        run_id=run_id, outcome=outcome, report="", error=error, turns=0, tool_calls=0, requests=0, elapsed=0.0
-    )
-    emit(finished)
-    return finished
+        finished = RunFinished(
+            run_id=run_id, outcome=outcome, report="", error=error, turns=0, tool_calls=0, requests=0, elapsed=0.0
+        )
+        for event in (started, finished):
+            emit(without_secrets(event, self._redact))
+        return finished

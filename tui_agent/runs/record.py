@@ -140,6 +140,7 @@ class Recorder:
         request = None if self._request is None else dataclasses.asdict(self._request)
         if request is not None:
             request["repo"] = _without_key(request["repo"])
+            request["others"] = [_without_key(repo) for repo in request["others"]]
         header = {
             "type": "record",
             "format": FORMAT,
