@@ -211,7 +211,7 @@ class Assembly:
             **self._bounds(engine),
         )
         model = self._embedded("survey") if engine == "survey" else self._llm()
-        return Comparison(plan, members, model, self._clock, emit, self._redact)
+        return Comparison(plan=plan, members=members, model=model, clock=self._clock, sink=emit, redact=self._redact)
 
     async def aclose(self) -> None:
         """Close all connections."""

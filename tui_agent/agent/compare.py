@@ -8,41 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tui_agent.agent.context import Conversation, estimate
-from tui_agent.agent.dialects import ModelTurn
 from tui_agent.agent.earlier import Earlier
+from tui_agent.agent.figures import Lookup
 from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.agent.loop import SHORTEST_REPORT
 from tui_agent.agent.plan import Plan
 from tui_agent.agent.prompts import COMPARE, COMPARE_QUESTION, comparison, is_chinese
 from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost
-from tui_agent.agent.telling import without_secrets
+from tui_agent.agent.telling import Ended, Undertaking
 from tui_agent.agent.turns import Turns
-from tui_agent.events import (
-    Emit,
-    Event,
-    JsonObject,
-    Outcome,
-    RunFinished,
-    RunStarted,
-    TurnStarted,
-    stamp,
-)
-from tui_agent.redact import Redactor
+from tui_agent.events import JsonObject, RunFinished, RunStarted, TurnStarted
 from tui_agent.report.appendix import partial_line
 from tui_agent.report.compare import Column, table
-from tui_agent.resilience.clock import Clock
 from tui_agent.resilience.outcome import Trouble, Unavailable
-from tui_agent.tools.toolbox import Toolbox, ToolCall
 from tui_agent.transports.survey.model import decide
-from tui_agent.transports.survey.profile import lookups, profile
 
-_ROUNDS = 3
-"""Times that one answer may lead to further lookups."""
 _REPORT_SHARE = 0.6
 """Of the model's window, for the reports that are compared."""
 
@@ -64,120 +48,71 @@ class Member:
     left: Earlier | None
 
 
-@dataclass
-class Comparison:
+@dataclass(kw_only=True)
+class Comparison(Undertaking):
     """One comparison.
 
     Args:
         plan: question, language and bounds; its owner and name are no one's.
         members: the runs that are compared.
         model: who reads the figures.
-        clock: all time.
-        sink: takes the stamped events.
-        redact: takes secrets out of what is told.
-        run_id: of this run.
     """
 
     plan: Plan
     members: Sequence[Member]
     model: LanguageModel
-    clock: Clock
-    sink: Emit
-    redact: Redactor
-    run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
-    _began: float = 0.0
-    _requests: int = 0
-    _calls: int = 0
     _turns: Turns | None = None
 
-    def emit(self, event: Event) -> None:
-        """Stamp an event as this run's and hand it on."""
-        self.sink(stamp(without_secrets(event, self.redact), self.clock.monotonic() - self._began, self.run_id))
+    @property
+    def streamed(self) -> str:
+        """What of the report has streamed so far."""
+        return "".join(self._turns.progress.streamed) if self._turns else ""
 
-    async def execute(self) -> RunFinished:
-        """The whole of it, from `run_started` to `run_finished`, also when it is cancelled.
-
-        Raises:
-            asyncio.CancelledError: it was cancelled; the last event has been emitted.
-        """
-        self._began = self.clock.monotonic()
-        self.emit(
-            RunStarted(
-                repo=enumerated(member.repo for member in self.members),
-                source=self.plan.source,
-                ref=None,
-                question=self.plan.question or COMPARE_QUESTION,
-                engine=self.plan.engine,
-                model=self.model.options.name,
-            )
+    def started(self) -> RunStarted:
+        """The first event; it names all repositories."""
+        return RunStarted(
+            repo=enumerated(member.repo for member in self.members),
+            source=self.plan.source,
+            ref=None,
+            question=self.plan.question or COMPARE_QUESTION,
+            engine=self.plan.engine,
+            model=self.model.options.name,
         )
-        try:
-            return await self._main()
-        except asyncio.CancelledError:
-            streamed = "".join(self._turns.progress.streamed) if self._turns else ""
-            self._finish("cancelled", streamed.strip(), "The comparison was cancelled.")
-            raise
-        except Exception as error:
-            what = f"{type(error).__name__}: {error}"
-            return self._finish("failed", "", f"A fault of this program ended the comparison ({what}).")
 
-    async def _main(self) -> RunFinished:
+    async def main(self) -> Ended:
+        """Figures, then a reading."""
         seen = [member for member in self.members if member.left is not None and member.finished.report]
         if not seen:
             why = "".join(f" {member.finished.error}" for member in self.members if member.finished.error)
-            return self._finish(
-                "failed", "", f"None of the repositories could be analysed, so nothing is compared.{why}"
-            )
+            sentence = "None of the repositories could be analysed, so nothing is compared."
+            return Ended("failed", error=sentence + why)
+        self.turns = 1
         self.emit(TurnStarted(turn=1, max_turns=2))
-        figures = dict(
-            zip(
-                (member.repo for member in seen),
-                await asyncio.gather(*(self._figures(member, i) for i, member in enumerate(seen))),
-                strict=True,
-            )
+        found = await asyncio.gather(*(self._figures(member, i) for i, member in enumerate(seen, 1)))
+        figures = dict(zip((member.repo for member in seen), found, strict=True))
+        above = table(
+            [self._column(member, figures.get(member.repo)) for member in self.members], chinese=self._chinese
         )
-        columns = [self._column(member, figures.get(member.repo)) for member in self.members]
-        above = table(columns, chinese=self._chinese)
         lost = [member.repo for member in self.members if member not in seen]
         if len(seen) == 1:
-            return self._finish(
-                "partial", above, f"Only {seen[0].repo} could be analysed; {enumerated(lost)} could not."
-            )
+            return Ended("partial", above, f"Only {seen[0].repo} could be analysed; {enumerated(lost)} could not.")
         reading, reason = await self._read(seen, figures, above)
         report = f"{above}\n\n{reading.strip()}"
         if reason is not None:
             report += f"\n\n---\n\n- {partial_line(reason, chinese=self._chinese)}"
-            return self._finish("partial", report, f"The comparison is partial: {reason.en}.")
+            return Ended("partial", report, f"The comparison is partial: {reason.en}.")
         if lost:
-            return self._finish("partial", report, f"{enumerated(lost)} could not be analysed.")
-        return self._finish("completed", report, None)
+            return Ended("partial", report, f"{enumerated(lost)} could not be analysed.")
+        return Ended("completed", report)
 
-    async def _figures(self, member: Member, index: int) -> JsonObject:
-        """A repository's figures, from what its run observed and what is still to be looked up."""
-        left = member.left
-        assert left is not None and left.work is not None
-        owner, name = member.repo.split("/", 1)
-        client = left.work.client
-        before = client.requests
-        toolbox = Toolbox(left.work, self.emit, self.clock)
-        toolbox.remember(left.observed)
-        conversation = left.conversation.branch()
-        for round_ in range(_ROUNDS):
-            wishes = await asyncio.to_thread(lookups, conversation.whole())
-            if not wishes:
-                break
-            calls = [
-                ToolCall(f"figures_{index}_{round_}_{i}", wish.name, {"owner": owner, "repo": name, **wish.arguments})
-                for i, wish in enumerate(wishes)
-            ]
-            answers = await asyncio.gather(*(toolbox.execute(1, call) for call in calls))
-            conversation.add_turn(ModelTurn("", "", False, calls, None, None), calls)
-            results = {call.call_id: answer.result for call, answer in zip(calls, answers, strict=True)}
-            conversation.add_answers(calls, results)
-            self._calls += len(calls)
+    async def _figures(self, member: Member, number: int) -> JsonObject:
+        assert member.left is not None and member.left.work is not None
+        lookup = Lookup(member.left, member.left.work, self.emit, self.clock, f"figures_{number}")
+        figures = await lookup.figures()
+        self.tool_calls += lookup.calls
         if self.plan.source == "github":
-            self._requests += client.requests - before
-        return await asyncio.to_thread(profile, conversation.whole(), self.clock.time())
+            self.requests += lookup.requests
+        return figures
 
     def _column(self, member: Member, figures: JsonObject | None) -> Column:
         if figures is None:
@@ -210,6 +145,7 @@ class Comparison:
             reason = NO_TOKENS_LEFT
         else:
             try:
+                self.turns = 2
                 turn = await turns.ask(None, max_tokens=answer, lead=f"{above}\n\n")
                 if turn.content.strip():
                     return turn.content, turn.cut
@@ -221,19 +157,6 @@ class Comparison:
     @property
     def _chinese(self) -> bool:
         return is_chinese(self.plan.lang, self.plan.question)
-
-    def _finish(self, outcome: Outcome, report: str, error: str | None) -> RunFinished:
-        finished = RunFinished(
-            outcome=outcome,
-            report=self.redact(report),
-            error=None if error is None else self.redact(error),
-            turns=self._turns.progress.turns if self._turns else 1,
-            tool_calls=self._calls,
-            requests=self._requests,
-            elapsed=self.clock.monotonic() - self._began,
-        )
-        self.emit(finished)
-        return finished
 
 
 def enumerated(repos: Iterable[str]) -> str:

@@ -1,12 +1,16 @@
-"""What a run tells: its events, without the secrets that somebody has repeated in them."""
+"""What a run tells: its events, from the first to the last, without the secrets that somebody has repeated in them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import asyncio
+import uuid
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tui_agent.events import Event, ReasoningDelta, ReportDelta
+from tui_agent.events import Emit, Event, Outcome, ReasoningDelta, ReportDelta, RunFinished, RunStarted, stamp
 from tui_agent.redact import Redactor
+from tui_agent.resilience.clock import Clock
 
 
 def without_secrets(event: Event, redact: Redactor) -> Event:
@@ -28,3 +32,85 @@ def without_secrets(event: Event, redact: Redactor) -> Event:
         if clean is not value:
             changes[name] = clean
     return replace(event, **changes) if changes else event
+
+
+@dataclass
+class Ended:
+    """How it came out.
+
+    Args:
+        outcome, report, error: as in `run_finished`.
+    """
+
+    outcome: Outcome
+    report: str = ""
+    error: str | None = None
+
+
+@dataclass(kw_only=True)
+class Undertaking(ABC):
+    """What the program does by itself over runs that have ended, told like a run.
+
+    Args:
+        clock: all of its time.
+        sink: takes the stamped events.
+        redact: takes secrets out of what is told.
+        run_id: names it.
+    """
+
+    clock: Clock
+    sink: Emit
+    redact: Redactor
+    run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    turns: int = 0
+    tool_calls: int = 0
+    requests: int = 0
+    _began: float = 0.0
+
+    def emit(self, event: Event) -> None:
+        """Stamp an event as this run's and hand it on."""
+        self.sink(stamp(without_secrets(event, self.redact), self.clock.monotonic() - self._began, self.run_id))
+
+    async def execute(self) -> RunFinished:
+        """The whole of it, from `run_started` to `run_finished`, also when it is cancelled.
+
+        Raises:
+            asyncio.CancelledError: it was cancelled; the last event has been emitted.
+        """
+        self._began = self.clock.monotonic()
+        self.emit(self.started())
+        try:
+            ended = await self.main()
+        except asyncio.CancelledError:
+            self._finish(Ended("cancelled", self.streamed.strip(), "The run was cancelled."))
+            raise
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            ended = Ended("failed", error=f"A fault of this program ended the run ({what}).")
+        return self._finish(ended)
+
+    @property
+    def streamed(self) -> str:
+        """What of the report has streamed so far."""
+        return ""
+
+    @abstractmethod
+    def started(self) -> RunStarted:
+        """The first event."""
+
+    @abstractmethod
+    async def main(self) -> Ended:
+        """What is done; counts turns, calls and requests as it goes."""
+
+    def _finish(self, ended: Ended) -> RunFinished:
+        finished = RunFinished(
+            outcome=ended.outcome,
+            report=self.redact(ended.report),
+            error=None if ended.error is None else self.redact(ended.error),
+            turns=self.turns,
+            tool_calls=self.tool_calls,
+            requests=self.requests,
+            elapsed=self.clock.monotonic() - self._began,
+        )
+        self.emit(finished)
+        return finished
