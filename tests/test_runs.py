@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import errno
+import io
 import json
 import os
 import signal
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.fakes import Recorder as Heard
 from tests.fakes import VirtualClock
@@ -33,12 +36,16 @@ from tui_agent.events import (
     Usage,
     to_json,
 )
+from tui_agent.frontends import run_texts
+from tui_agent.frontends.printer import Printer
+from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest
 from tui_agent.runs import reading, room
 from tui_agent.runs.record import FORMAT, Recorder, RecordError, runs_folder
 from tui_agent.runs.store import RunStore
 from tui_agent.session import Session
 from tui_agent.settings import Settings
+from tui_agent.tui.state import DashboardState
 
 BEGAN = 1_790_000_000.0
 REQUEST = RunRequest(repo="octo/tool", question="What is it?", lang="en")
@@ -404,6 +411,53 @@ def test_what_is_whole_is_read_whatever_the_rest_is(store: RunStore, change: Any
     path.write_text(change(path.read_text("utf-8")), "utf-8")
     assert len(store.load(path).events) == events
     assert [run.run_id for run in store.list()] == ["abc123"]
+
+
+def test_of_several_runs_in_one_output_the_last_to_begin_is_opened(store: RunStore, tmp_path: Path) -> None:
+    parts = [_plain(written(store, run_id).read_text()).splitlines(keepends=True) for run_id in ("aaa", "bbb", "ccc")]
+    mixed = [line for pair in zip(*parts[:2], strict=True) for line in pair]
+    (tmp_path / "events.jsonl").write_text("".join([*mixed, *parts[2]]))
+    record = store.load(tmp_path / "events.jsonl")
+    assert (record.summary.run_id, record.summary.events, len(record.events)) == ("ccc", 6, 6)
+    assert record.events == store.load(store.find("ccc")).events
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("run_finished"),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["ok", "path", "x"]), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=80)
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 20), ANY), max_size=4), st.binary(max_size=5), st.data())
+def test_whatever_a_file_holds_it_is_opened_or_refused_and_breaks_nobody(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int, Any]], noise: bytes, data: st.DataObject
+) -> None:
+    store = RunStore(tmp_path_factory.mktemp("runs"))
+    path = written(store)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for number, place, value in changes:
+        line = lines[number]
+        line[list(line)[place % len(line)]] = value
+    raw = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    place = data.draw(st.integers(0, len(raw)))
+    path.write_bytes(raw[:place] + noise + raw[place:])
+    store.list()
+    try:
+        record = store.load(path)
+    except RecordError:
+        return
+    assert record.summary.run_id or record.events
+    state, printer = DashboardState(), Printer(io.StringIO(), Redactor([]))
+    for event in record.events:
+        state.apply(event)
+        printer(event)
+    assert printer.heard
+    assert run_texts.page(record).endswith("\n") and run_texts.listing([record.summary], 80)
+    run_texts.document_of(record)
 
 
 def _nothing(path: Path) -> None:

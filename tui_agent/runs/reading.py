@@ -46,15 +46,15 @@ class Record:
 
 
 def read_record(path: Path) -> Record:
-    """All of a record.
+    """All of a record; of a file with several runs, the one that began last.
 
     Raises:
         RecordError: there is no run in it, or a newer version wrote it.
     """
     with _opened(path) as file:
         header: JsonObject = {}
-        totals, skipped = Totals(), 0
-        events: list[Event] = []
+        found: dict[str | None, tuple[Totals, list[Event]]] = {}
+        skipped = 0
         for number, data in enumerate(_objects(file)):
             kind = None if data is None else data.get("type")
             if data is not None and kind == "record" and number == 0:
@@ -62,16 +62,17 @@ def read_record(path: Path) -> Record:
                 _check_format(header, path)
                 continue
             event = None if data is None else _event(data)
-            started = totals.started
             if event is None:
                 skipped += kind != "record_end"
-            elif started is None:
-                if isinstance(event, RunStarted):
-                    totals.see(event)
-                    events.append(event)
-            elif event.run_id == started.run_id:
+                continue
+            if isinstance(event, RunStarted):
+                found.setdefault(event.run_id, (Totals(), []))
+            if event.run_id in found:
+                totals, events = found[event.run_id]
                 totals.see(event)
                 events.append(event)
+        # The output of a comparison ends with the run that compares.
+        totals, events = list(found.values())[-1] if found else (Totals(), [])
         summary = _summary(path, file, header, totals)
     return Record(summary=summary, request=_request(header), events=events, skipped=skipped)
 
