@@ -157,7 +157,8 @@ jobs:
 _KESTREL_TREE = [
     ".github/workflows/ci.yml", "LICENSE", "README.md", "bench/throughput.md", "docs/index.md", "docs/operations.md",
     "kestrel/__init__.py", "kestrel/cli.py", "kestrel/migrations/0001_initial.sql",
-    "kestrel/migrations/0002_leases.sql", "kestrel/schedule.py", "kestrel/store.py", "kestrel/worker.py", "pyproject.toml",
+    "kestrel/migrations/0002_leases.sql", "kestrel/schedule.py", "kestrel/store.py", "kestrel/worker.py",
+    "pyproject.toml",
     "tests/conftest.py",
     "tests/test_schedule.py", "tests/test_store.py", "tests/test_worker.py",
 ]  # fmt: skip

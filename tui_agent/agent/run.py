@@ -11,6 +11,7 @@ from typing import Literal
 from tui_agent.agent.context import Conversation
 from tui_agent.agent.dialects import ModelTurn
 from tui_agent.agent.earlier import Earlier
+from tui_agent.agent.grounds import ground
 from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.agent.loop import SCHEMA_TOKENS, Loop, OutOfTokens
 from tui_agent.agent.plan import Plan
@@ -34,6 +35,7 @@ from tui_agent.github.client import GitHubClient
 from tui_agent.github.errors import GitHubError
 from tui_agent.github.snapshot import RepositorySnapshot, take_snapshot
 from tui_agent.report.appendix import Basis, FileRead, appendix, partial_line
+from tui_agent.report.coverage import not_looked_into
 from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import Clock
 from tui_agent.resilience.outcome import BreakerOpen, LimitTooFar, Trouble, Unavailable
@@ -60,6 +62,8 @@ class _End:
     outcome: Outcome
     report: str
     error: str | None
+    said: str = ""
+    """The report without what the program adds: what is checked."""
 
 
 @dataclass
@@ -75,6 +79,7 @@ class Run:
         write_survey: makes a report from a history, where the model is lost.
         uncommitted: counts a local repository's uncommitted changes; None where that cannot be known.
         run_id: names it.
+        previous: the last recorded run of the same repository.
         finished: its last event, once it has ended.
     """
 
@@ -94,6 +99,7 @@ class Run:
     _read: dict[str, FileRead] = field(default_factory=dict)
     _observed: list[ToolFinished] = field(default_factory=list)
     _loop: Loop | None = None
+    previous: str | None = None
     finished: RunFinished | None = None
 
     def follow(self, earlier: Earlier) -> None:
@@ -142,10 +148,12 @@ class Run:
                 engine=plan.engine,
                 model=self.model.options.name,
                 follows=self._earlier.run_id if self._earlier else None,
+                previous=self.previous,
             )
         )
         try:
             end = await self._main()
+            await self._ground(end)
         except asyncio.CancelledError:
             streamed = "".join(self._loop.progress.streamed) if self._loop else ""
             self._finish(_End("cancelled", streamed.strip(), "The run was cancelled."))
@@ -183,7 +191,14 @@ class Run:
             return await self._survey_instead(model_lost(str(error)))
         if not report:
             return await self._survey_instead(progress.reason or NO_REPORT)
-        return _End("partial" if progress.reason else "completed", self._with_appendix(report), self._sentence())
+        outcome: Outcome = "partial" if progress.reason else "completed"
+        return _End(outcome, self._with_appendix(report), self._sentence(), report)
+
+    async def _ground(self, end: _End) -> None:
+        """Tell what of the report is supported by what was observed."""
+        if end.said:
+            said = self.client.redact(end.said)
+            self.emit(await ground(said, self._observed, self._snapshot, self.plan, self.clock.time()))
 
     async def _take_snapshot(self) -> str:
         plan = self.plan
@@ -279,7 +294,7 @@ class Run:
         messages = [*loop.conversation.whole(), *await self._root_listing()]
         report = await asyncio.to_thread(self.write_survey, messages)
         added = appendix(self._basis("the built-in survey", by_survey(reason)), chinese=self._chinese)
-        return _End("partial", report.rstrip() + added, self._sentence())
+        return _End("partial", report.rstrip() + added, self._sentence(), report.rstrip())
 
     async def _root_listing(self) -> list[JsonObject]:
         """What the snapshot holds in memory, for the writer: no model asked for it, and it costs no request."""
@@ -295,6 +310,19 @@ class Run:
         conversation.add_turn(turn, [call])
         listing = await list_directory(work, Call("list_directory", self.emit), {})
         conversation.add_answers([call], {call.call_id: listing})
+        self._observed.append(
+            ToolFinished(
+                turn=0,
+                call_id=call.call_id,
+                tool=call.tool,
+                arguments=arguments,
+                outcome="ok",
+                result=listing,
+                attempts=0,
+                cache="memory",
+                elapsed=0.0,
+            )
+        )
         return conversation.messages
 
     def _with_appendix(self, report: str) -> str:
@@ -318,6 +346,7 @@ class Run:
             uncommitted=self._changes,
             author=author,
             partial=reason,
+            unseen=not_looked_into((entry.path for entry in snapshot.all_files()), self._observed),
         )
 
     @property

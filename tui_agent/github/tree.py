@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import nsmallest
 from posixpath import basename
@@ -112,6 +112,11 @@ class RepositorySnapshot:
     def is_large(self) -> bool:
         """Whether going through all entries would be felt on the screen: to be done in a thread."""
         return len(self._entries) > _MANY
+
+    @property
+    def paths(self) -> Collection[str]:
+        """Every path that is known, folders among them."""
+        return self._entries.keys()
 
     def all_files(self) -> list[Entry]:
         """Every file that is known, in the tree's order; links and submodules are none."""

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import quote
 
+MOST_UNSEEN = 8
+"""Directories that are named as not looked into."""
+
 
 class Clause(Protocol):
     """Why a report is partial, in both languages."""
@@ -43,6 +46,7 @@ class Basis:
         uncommitted: changes of a local repository that were not looked at.
         author: who wrote it, such as the model's name.
         partial: why it is partial, or None.
+        unseen: directories that were not looked into at all, with their files, the largest first.
     """
 
     repo: str
@@ -55,6 +59,7 @@ class Basis:
     uncommitted: int
     author: str
     partial: Clause | None
+    unseen: Sequence[tuple[str, int]] = ()
 
 
 def appendix(basis: Basis, *, chinese: bool) -> str:
@@ -87,7 +92,14 @@ def _en(basis: Basis) -> list[str]:
     rest = basis.files - len(basis.read)
     if rest > 0:
         what = "one other file" if rest == 1 else f"the other {rest} files"
-        lines.append(f"What was not read: {what}, of which at most name and size are known.")
+        share = f" ({_share(basis)})" if basis.files > 1 else ""
+        lines.append(f"What was not read: {what}{share}, of which at most name and size are known.")
+    if basis.unseen:
+        shown = ", ".join(
+            f"{_code(path + '/')} ({files:,} file{'' if files == 1 else 's'})" for path, files in _some(basis)
+        )
+        more = len(basis.unseen) - MOST_UNSEEN
+        lines.append(f"Directories not looked into at all: {shown}{f', and {more:,} more' if more > 0 else ''}.")
     return lines
 
 
@@ -104,8 +116,23 @@ def _zh(basis: Basis) -> list[str]:
     lines.append(f"已读文件（{len(basis.read)}/{basis.files}）：{read}。")
     rest = basis.files - len(basis.read)
     if rest > 0:
-        lines.append(f"未读内容：其余 {rest} 个文件，最多只知道其名称和大小。")
+        share = f"（占 {_share(basis)}）" if basis.files > 1 else ""
+        lines.append(f"未读内容：其余 {rest} 个文件{share}，最多只知道其名称和大小。")
+    if basis.unseen:
+        shown = "、".join(f"{_code(path + '/')}（{files:,} 个文件）" for path, files in _some(basis))
+        more = len(basis.unseen) - MOST_UNSEEN
+        lines.append(f"完全没有查看的目录：{shown}{f'，另有 {more:,} 个' if more > 0 else ''}。")
     return lines
+
+
+def _share(basis: Basis) -> str:
+    """What part of the files was not read; never said to be all or none where it is not."""
+    share = 100 * (basis.files - len(basis.read)) / basis.files
+    return f"{share:.0f}%" if 99 >= share >= 1 or not basis.read else f"{share:.1f}%" if share < 99.95 else ">99.9%"
+
+
+def _some(basis: Basis) -> Sequence[tuple[str, int]]:
+    return basis.unseen[:MOST_UNSEEN]
 
 
 def _commit(basis: Basis) -> str:

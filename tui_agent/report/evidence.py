@@ -9,9 +9,12 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from tui_agent.events import JsonObject, ToolFinished
+from tui_agent.report.spelled import spelled_out
 
 BUDGET = 400_000_000
 """Characters that are searched for all claims of a report together; behind that a claim is left unchecked."""
+FAILED = "the failure of"
+"""How the source begins of what a call said that failed."""
 _WORD = re.compile(r"[A-Za-z0-9_]+|[\u4e00-\u9fff]+")
 _DEEP = 40
 
@@ -112,6 +115,11 @@ class Evidence:
         for event in self.observations:
             if event.outcome == "ok":
                 self._take(event)
+            else:
+                # what a failure says may be quoted; it makes nothing seen
+                asked = " ".join(str(value) for value in event.arguments.values())
+                text = f"{event.tool} {_asked(event)}\n{asked}\n{event.result.get('error', '')}"
+                self.passages.append(Passage(text, f"{FAILED} {event.tool}"))
         for path in list(self.places):
             while (path := path.rpartition("/")[0]) and path not in self.folders:
                 self.folders.add(path)
@@ -126,7 +134,7 @@ class Evidence:
     # -- taking in --------------------------------------------------------------------------
 
     def _take(self, event: ToolFinished) -> None:
-        result = event.result
+        result = spelled_out(event.tool, event.result)
         content, path = result.get("content"), result.get("path")
         if event.tool == "read_file" and isinstance(content, str) and isinstance(path, str):
             # what is shown whole has no window
@@ -154,8 +162,7 @@ class Evidence:
         for item in commits if isinstance(commits, list) else ():
             if isinstance(item, dict) and isinstance(item.get("sha"), str):
                 self.commits[item["sha"]] = item
-        shown = ", ".join(str(value) for key, value in event.arguments.items() if key not in ("owner", "repo"))
-        source = f"{event.tool}({shown[:80]})"
+        source = f"{event.tool}({_asked(event)[:80]})"
         self.passages.append(Passage("\n".join(_scalars(result)), source))
 
     def _see(self, path: str, kind: str) -> None:
@@ -259,6 +266,11 @@ class Evidence:
         if self._searched > BUDGET:
             raise BudgetSpent
         return at
+
+
+def _asked(event: ToolFinished) -> str:
+    """What a call asked for, the repository left out."""
+    return ", ".join(str(value) for key, value in event.arguments.items() if key not in ("owner", "repo"))
 
 
 def words_of(text: str) -> list[str]:

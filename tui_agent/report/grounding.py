@@ -16,7 +16,7 @@ from urllib.parse import quote
 from tui_agent.events import JsonObject, ToolFinished
 from tui_agent.report import vocabulary
 from tui_agent.report.claims import Claim, claims_of
-from tui_agent.report.evidence import BudgetSpent, Evidence, Hit, Scene, flat, words_of
+from tui_agent.report.evidence import FAILED, BudgetSpent, Evidence, Hit, Scene, flat, words_of
 from tui_agent.report.figures import Figures, numerals
 from tui_agent.report.finding import Finding, seen
 
@@ -172,7 +172,8 @@ class _Checker:
             return Finding("exists; it was not looked at", path, linked=False)
         if claim.denied:
             return Finding("not in the tree", None)
-        hit = next(evidence.find(claim.text), None)
+        hits = evidence.find(claim.text)
+        hit = next((hit for hit in hits if not hit.passage.source.startswith(FAILED)), None)
         if hit is not None and (claim.span or "/" not in claim.text):
             return seen(hit, "named in")
         if claim.text.rstrip("/") in {evidence.scene.repo, evidence.scene.asked}:
