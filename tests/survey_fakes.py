@@ -73,11 +73,11 @@ class FakeRepository:
         if not self.commits:
             return {"ok": False, "error": "There is no history: Git Repository is empty."}
         commits = [
-            {"sha": f"{number:040x}", "message": message, "author": author, "date": date}
+            [f"{number:07x}", date, author, message]
             for number, (author, date, message) in enumerate(self.commits[:per_page], 1)
         ]
         more = {"more": "There are older commits."} if self.older or len(self.commits) > per_page else {}
-        return {"ok": True, "ref": "HEAD", "commits": commits, **more}
+        return {"ok": True, "commits": commits, **more}
 
     def _below(self, path: str) -> dict[str, bytes]:
         return {name: data for name, data in self.data.items() if not path or name.startswith(f"{path}/")}
@@ -104,15 +104,23 @@ class FakeRepository:
         if path and not kinds:
             return {"ok": False, "error": f"There is no {path!r} at this commit."}
         entries = sorted(kinds.values(), key=lambda entry: (entry["type"] != "dir", entry["name"]))
-        result: Json = {"ok": True, "path": path, "commit": COMMIT, "entries": entries[offset : offset + PAGE]}
-        result["total_entries"] = len(entries)
+        shown = entries[offset : offset + PAGE]
+        result: Json = {"ok": True, "path": path}
+        for key, kind, number in (("dirs", "dir", "files"), ("files", "file", "size")):
+            result[key] = {entry["name"]: entry[number] for entry in shown if entry["type"] == kind}
+        for key, kind in (("symlinks", "symlink"), ("submodules", "submodule")):
+            result[key] = [entry["name"] for entry in shown if entry["type"] == kind]
+        result = {key: value for key, value in result.items() if value or key == "path"}
+        if len(shown) < len(entries):
+            result["total_entries"] = len(entries)
         if offset + PAGE < len(entries):
             result["more"] = f"call list_directory with offset={offset + PAGE}."
-        if offset == 0:
-            result |= self._summary(below)
+        if offset == 0 and ("dirs" in result or "more" in result):
+            own = {f"{path}/{entry['name']}" if path else entry["name"] for entry in shown}
+            result["below"] = self._summary(below, own)
         return result
 
-    def _summary(self, below: Mapping[str, bytes]) -> Json:
+    def _summary(self, below: Mapping[str, bytes], own: set[str]) -> Json:
         files, sizes = Counter[str](), Counter[str]()
         for name, data in below.items():
             stem, dot, extension = name.rpartition("/")[2].rpartition(".")
@@ -120,22 +128,23 @@ class FakeRepository:
             files[key] += 1
             sizes[key] += len(data)
         common = sizes.most_common()
-        shares = {key: {"files": files[key], "size": size} for key, size in common[:15]}
+        shares = {key: [files[key], size] for key, size in common[:15]}
         if common[15:]:
             rest = common[15:]
-            shares["(other)"] = {"files": sum(files[key] for key, _ in rest), "size": sum(size for _, size in rest)}
+            shares["(other)"] = [sum(files[key] for key, _ in rest), sum(size for _, size in rest)]
         largest = sorted(below, key=lambda name: (-len(below[name]), name))[:5]
         return {
             "files": len(below),
             "size": sizes.total(),
             "by_extension": shares,
-            "largest": [{"path": name, "size": len(below[name])} for name in largest],
+            "largest": {name: len(below[name]) for name in largest if name not in own},
         }
 
     def _find_files(self, pattern: str, offset: int = 0) -> Json:
         matches = compile_glob(pattern)
-        found = [{"path": name, "size": len(data)} for name, data in sorted(self.data.items()) if matches(name)]
-        return {"ok": True, "pattern": pattern, "total": len(found), "files": found[offset : offset + PAGE]}
+        found = [(name, len(data)) for name, data in sorted(self.data.items()) if matches(name)]
+        shown = dict(found[offset : offset + PAGE])
+        return {"ok": True, "pattern": pattern, "total": len(found), "files": shown}
 
     def _read_file(self, path: str, offset: int = 0) -> Json:
         target = self.links.get(path, path)
@@ -147,7 +156,7 @@ class FakeRepository:
             return {"ok": False, "error": f"{path!r} cannot be shown: it is binary."}
         content = text[offset : offset + WINDOW]
         stop = offset + len(content)
-        result: Json = {"ok": True, "path": path, "size": len(self.data[target]), "characters": len(text)}
+        result: Json = {"ok": True, "path": path, "characters": len(text)}
         if target != path:
             result["symlink_to"] = target
         result |= {

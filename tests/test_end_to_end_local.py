@@ -126,7 +126,7 @@ async def test_a_model_reads_a_local_repository_by_its_name(tmp_path: Path, repo
     info, readme, commits = (by_tool[one.name] for one in calls)
     assert info["ok"] is True and "stars" not in info and info["local"]["kind"] == "git"
     assert readme["content"] == "# Tool\n\nA tool that counts things.\n"
-    assert [commit["message"] for commit in commits["commits"]][1:] == ["Add the source", "Begin"]
+    assert [message for *_, message in commits["commits"]][1:] == ["Add the source", "Begin"]
     assert done.of("run_started")[0]["engine"] == "llm"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import pairwise
 from typing import Any
 
 import httpx
@@ -175,6 +176,20 @@ async def test_the_same_call_again_is_answered_from_memory_and_a_circle_is_ended
     assert finished.outcome == "completed"
     assert "tools" not in model.bodies[3]
     assert any("repeats" in e.text for e in of(events, Notice))
+
+
+async def test_the_history_only_grows_at_its_end_and_holds_nothing_twice() -> None:
+    look = [*call("read_file", {"path": "big.txt"}, call_id="big"), *end("tool_calls")]
+    again = [*look[:-1], *call("get_commits", call_id="c", index=1), look[-1]]
+    _, events, model, _ = await run([EXPLORE, look, again, READ, REPORT])
+    sent = [body["messages"] for body in model.bodies]
+    for before, after in pairwise(sent):
+        assert after[: len(before)] == before and len(after) > len(before)
+    tools = {json.dumps(body["tools"]) for body in model.bodies}
+    assert len(tools) == 1, "what stands before the history stays the same too"
+    results = [event.result for event in of(events, ToolFinished) if event.tool == "read_file"]
+    assert [result.get("call_id") for result in results] == [None, "big", None]
+    assert json.dumps(sent[-1]).count("x" * 6000) == 1
 
 
 async def test_an_empty_answer_is_asked_again_and_never_stands_in_the_history() -> None:

@@ -177,10 +177,13 @@ def test_a_call_about_another_repository_names_it() -> None:
     [
         ({"ok": False, "error": "There is no x."}, {"outcome": "error"}, "error: t: There is no x. (0.2 s)"),
         ({"ok": False, "error": "Gone.", "fallback": True}, {"outcome": "fallback"}, "fallback: t: Gone. (0.2 s)"),
-        ({"ok": True, "total_entries": 1, "entries": [{}]}, {"cache": "hit"}, "ok: t: 1 entry (0.2 s, from the cache)"),
-        ({"ok": True, "total": 7, "files": []}, {"cache": "memory"}, "ok: t: 7 files (0.2 s, from memory)"),
-        ({"ok": True, "commits": [{}], "total": 1}, {}, "ok: t: 1 commit (0.2 s)"),
-        ({"ok": True, "commits": [{}, {}]}, {"cache": "revalidated"}, "ok: t: 2 commits (0.2 s, cache confirmed)"),
+        ({"ok": True, "dirs": {"a": 3}}, {"cache": "hit"}, "ok: t: 1 entry (0.2 s, from the cache)"),
+        ({"ok": True, "dirs": {"a": 3}, "files": {"b": 1}, "symlinks": ["c"]}, {}, "ok: t: 3 entries (0.2 s)"),
+        ({"ok": True, "total_entries": 900, "files": {"b": 1}}, {}, "ok: t: 900 entries (0.2 s)"),
+        ({"ok": True, "total": 7, "files": {}}, {"cache": "memory"}, "ok: t: 7 files (0.2 s, from memory)"),
+        ({"ok": True, "commits": [[]], "total": 1}, {}, "ok: t: 1 commit (0.2 s)"),
+        ({"ok": True, "commits": [[], []]}, {"cache": "revalidated"}, "ok: t: 2 commits (0.2 s, cache confirmed)"),
+        ({"ok": True, "repeated": "Before."}, {"cache": "memory"}, "ok: t: answered before (0.2 s, from memory)"),
         ({"ok": True, "full_name": "a/b", "description": "A lib."}, {}, "ok: t: A lib. (0.2 s)"),
         (
             {"ok": True, "lines": 9, "characters": 9000, "truncated": True},

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.survey_fakes import NOW, TOOLS, FakeRepository, Json, Today, play, task
+from tui_agent.transports.survey.history import History, read_history
 from tui_agent.transports.survey.model import decide
 from tui_agent.transports.survey.writer import write_report
 
@@ -54,15 +55,36 @@ def test_a_window_by_lines_is_not_taken_for_the_files_beginning() -> None:
     assert "`README.md` (in part)" in text
 
 
+def test_an_answer_by_reference_is_looked_up_and_one_that_leads_nowhere_is_none() -> None:
+    arguments = {"owner": "o", "repo": "x", "path": "README.md"}
+    first = {"ok": True, "path": "README.md", "characters": 8, "content": "# Hello\n", "truncated": False}
+    shortened = {"ok": True, "shortened": "It was."}
+
+    def reference(number: int) -> Json:
+        return {"ok": True, "repeated": "Before.", "call_id": f"call_{number}"}
+
+    def history(*results: Json) -> History:
+        return read_history(other_model(*(("read_file", arguments, result) for result in results)))
+
+    calls = history(first, reference(0), reference(0)).calls
+    assert [call.result["content"] for call in calls] == ["# Hello\n"] * 3
+    assert {call.status for call in calls} == {"ok"}
+    assert [call.status for call in history(shortened, reference(0), reference(7), first).calls] == [
+        *["unanswered"] * 3,
+        "ok",
+    ]
+    assert history(shortened, reference(0), first).files["README.md"].complete
+
+
 def test_without_any_line_of_the_task_the_name_comes_from_the_calls() -> None:
-    messages = other_model(("list_directory", {"owner": "o", "repo": "x"}, {"ok": True, "entries": []}))
+    messages = other_model(("list_directory", {"owner": "o", "repo": "x"}, {"ok": True, "path": ""}))
     messages[1] = {"role": "user", "content": [{"type": "text", "text": "Tell me about o/x"}]}
     assert write_report(messages, clock=Today()).startswith("# Survey of `o/x`")
 
 
 _keys = st.sampled_from(
-    "ok path entries name type size files by_extension largest total_entries content characters truncated pattern total"
-    " commits sha author date message full_name license local kind topics description archived stars more".split()
+    "ok path dirs files symlinks submodules below size by_extension largest total_entries content characters truncated"
+    " pattern total commits repeated call_id full_name license local topics description archived stars more".split()
 ) | st.text(max_size=4)
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

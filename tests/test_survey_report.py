@@ -378,10 +378,9 @@ def test_a_tree_that_came_cut_is_not_counted_and_nothing_in_it_is_said_to_be_mis
     def cut(name: str, arguments: Json) -> Json | None:
         note = "The tree is too large to be counted; sizes below directories are not known."
         if name == "list_directory" and not arguments.get("path"):
-            entries = [{"name": "src", "type": "dir"}, {"name": "a.py", "type": "file", "size": 1}]
-            return {"ok": True, "path": "", "entries": entries, "total_entries": 2, "note": note}
+            return {"ok": True, "path": "", "dirs": {"src": None}, "files": {"a.py": 1}, "note": note}
         if name == "find_files":
-            return {"ok": True, "pattern": arguments["pattern"], "total": 0, "files": [], "note": note}
+            return {"ok": True, "pattern": arguments["pattern"], "total": 0, "files": {}, "note": note}
         return None
 
     text = report({"src/a.py": "x", "a.py": "x"}, fault=cut)

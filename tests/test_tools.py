@@ -12,7 +12,7 @@ from tests.fakes import Content, quota_headers, refused, settle
 from tests.tool_bench import Bench
 from tui_agent.events import AttemptFailed, BreakerChanged, ToolFinished, ToolStarted
 from tui_agent.tools.schemas import SCHEMAS, TOOL_NAMES, ArgumentError, parse_arguments
-from tui_agent.tools.toolbox import CANCELLED, TOOLS, ToolCall
+from tui_agent.tools.toolbox import CANCELLED, REPEATED, TOOLS, ToolCall
 
 FILES: dict[str, Content] = {"README.md": "# Demo\n", "src/app.py": "print('hi')\n", "src/util.py": "x = 1\n"}
 MINE = {"owner": "octo", "repo": "demo"}
@@ -171,15 +171,36 @@ async def test_no_path_makes_a_request_outside_the_repository(tool: str, path: s
 # -- memory -----------------------------------------------------------------------------------------
 
 
-async def test_the_same_call_again_is_answered_from_memory_and_says_so() -> None:
-    bench = Bench(FILES)
-    first = await bench.answer("read_file", path="README.md")
+async def test_the_same_call_again_is_answered_from_memory_by_reference_to_the_earlier_one() -> None:
+    bench = Bench({"long.txt": "x" * 500})
+    first = await bench.answer("read_file", path="long.txt")
     assert (bench.last.cache, bench.last.attempts, first.repeated) == ("miss", 1, False)
-    second = await bench.answer("read_file", path="README.md")
-    assert (bench.last.cache, bench.last.attempts, second.repeated) == ("memory", 0, True)
+    for _ in range(2):
+        again = await bench.answer("read_file", path="long.txt")
+        assert (bench.last.cache, bench.last.attempts, again.repeated) == ("memory", 0, True)
+        assert again.result == {"ok": True, "repeated": REPEATED, "call_id": "call_1"}
     assert bench.asked == 1
-    note = second.result.pop("repeated")
-    assert "this very call before" in note and second.result == first.result
+
+
+async def test_an_answer_that_is_shorter_than_a_reference_is_given_again() -> None:
+    bench = Bench({"x": "1"})
+    first = await bench.ask("read_file", path="x")
+    assert await bench.ask("read_file", path="x") == {**first, "repeated": REPEATED}
+    error = await bench.ask("read_file", path="gone/" + "y" * 150)
+    assert await bench.ask("read_file", path="gone/" + "y" * 150) == {**error, "repeated": REPEATED}
+
+
+async def test_what_the_model_no_longer_has_before_it_comes_whole_again() -> None:
+    bench = Bench({"long.txt": "x" * 500})
+    toolbox = await bench.open()
+    first = await bench.ask("read_file", path="long.txt")
+    await bench.ask("read_file", path="long.txt")
+    toolbox.forget_told(["call_2", "call_9"])
+    assert (await bench.ask("read_file", path="long.txt"))["call_id"] == "call_1", "a reference is nothing to forget"
+    toolbox.forget_told(["call_1"])
+    again = await bench.answer("read_file", path="long.txt")
+    assert (again.result, again.repeated, bench.asked) == (first, False, 1)
+    assert (await bench.ask("read_file", path="long.txt"))["call_id"] == "call_4", "from now on that one is named"
 
 
 @pytest.mark.parametrize(
@@ -190,6 +211,9 @@ async def test_the_same_call_again_is_answered_from_memory_and_says_so() -> None
         ("get_commits", {}, {"per_page": "30", "page": 1}),
         ("read_file", {"path": "README.md"}, {"path": "README.md", "offset": "0", "end_line": None}),
         ("get_repo_info", {}, {"owner": "OCTO"}),
+        ("list_directory", {}, {"path": "."}),
+        ("list_directory", {"path": "src"}, {"path": "./src/"}),
+        ("read_file", {"path": "src/app.py"}, {"path": "/src//app.py"}),
     ],
 )
 async def test_a_default_that_is_spelt_out_makes_no_other_call(tool: str, once: Any, again: Any) -> None:
@@ -364,4 +388,5 @@ async def test_no_secret_that_the_server_echoes_is_in_a_result_or_an_event() -> 
     ):
         await bench.ask(tool, **more)
     assert token not in repr(bench.heard)
-    assert (await bench.ask("read_file", path="env.txt"))["content"] == "TOKEN=[secret]\n"
+    (_, _, _, _, read, _) = (event.result for event in bench.heard.of(ToolFinished))
+    assert read["content"] == "TOKEN=[secret]\n"

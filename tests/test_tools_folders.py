@@ -36,25 +36,26 @@ async def test_a_listing_tells_kinds_sizes_and_what_lies_below() -> None:
     assert await bench.ask("list_directory") == {
         "ok": True,
         "path": "",
-        "commit": bench.github.commit,
-        "entries": [
-            {"name": "src", "type": "dir", "files": 3, "size": 13},
-            {"name": "README.md", "type": "file", "size": 7},
-            {"name": "link", "type": "symlink"},
-            {"name": "sub", "type": "submodule"},
-        ],
-        "total_entries": 4,
-        "files": 4,
-        "size": 20,
-        "by_extension": {".py": {"files": 3, "size": 13}, ".md": {"files": 1, "size": 7}},
-        "largest": [
-            {"path": "src/app.py", "size": 8},
-            {"path": "README.md", "size": 7},
-            {"path": "src/core/b.PY", "size": 3},
-            {"path": "src/core/a.py", "size": 2},
-        ],
+        "dirs": {"src": 3},
+        "files": {"README.md": 7},
+        "symlinks": ["link"],
+        "submodules": ["sub"],
+        "below": {
+            "files": 4,
+            "size": 20,
+            "by_extension": {".py": [3, 13], ".md": [1, 7]},
+            # README.md is larger than two of them, and stands above
+            "largest": {"src/app.py": 8, "src/core/b.PY": 3, "src/core/a.py": 2},
+        },
     }
     assert bench.asked == 0
+
+
+async def test_what_the_entries_say_themselves_is_not_said_again() -> None:
+    bench = Bench(FILES)
+    result = await bench.ask("list_directory", path="src/core")
+    assert result == {"ok": True, "path": "src/core", "files": {"a.py": 2, "b.PY": 3}}
+    assert "largest" not in (await Bench({"a/b/": Submodule("2" * 40), "c": "x"}).ask("list_directory"))["below"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ async def test_a_listing_tells_kinds_sizes_and_what_lies_below() -> None:
 )
 async def test_a_directory_may_be_written_as_models_write_it(path: str) -> None:
     result = await Bench(FILES).ask("list_directory", path=path)
-    assert result["path"] == "src/core" and [entry["name"] for entry in result["entries"]] == ["a.py", "b.PY"]
+    assert result["path"] == "src/core" and list(result["files"]) == ["a.py", "b.PY"]
 
 
 @pytest.mark.parametrize("path", ["", ".", "/", "./", "//", " ", "src/.."])
@@ -72,7 +73,7 @@ async def test_the_root_has_many_names(path: str) -> None:
 
 async def test_a_link_to_a_directory_is_followed_and_said_to_be_one() -> None:
     result = await Bench(FILES).ask("list_directory", path="link")
-    assert (result["path"], result["symlink_to"], result["files"]) == ("link", "src/core", 2)
+    assert (result["path"], result["symlink_to"], len(result["files"])) == ("link", "src/core", 2)
 
 
 @pytest.mark.parametrize(
@@ -94,47 +95,49 @@ async def test_a_long_directory_is_folded_and_its_pages_join() -> None:
     bench = Bench({f"many/file-{i:04d}.txt": str(i) for i in range(450)})
     names: list[str] = []
     page = await bench.ask("list_directory", path="many")
-    assert page["total_entries"] == page["files"] == 450
+    assert page["total_entries"] == page["below"]["files"] == 450
     assert page["more"] == "250 more entries: call list_directory with offset=200."
     while True:
-        names += [entry["name"] for entry in page["entries"]]
+        names += page["files"]
         if "more" not in page:
             break
         page = await bench.ask("list_directory", path="many", offset=len(names))
-        assert "by_extension" not in page
+        assert "below" not in page and page["total_entries"] == 450
     assert names == [f"file-{i:04d}.txt" for i in range(450)]
-    assert len(page["entries"]) == 50
+    assert len(page["files"]) == 50
 
 
 async def test_past_the_last_entry_there_is_nothing_and_it_says_so() -> None:
     result = await Bench(FILES).ask("list_directory", path="src/core", offset=50)
-    assert result["entries"] == [] and result["note"] == "The directory has only 2 entries." and "more" not in result
+    assert result.keys() == {"ok", "path", "total_entries", "note"}
+    assert result["note"] == "The directory has only 2 entries."
 
 
 async def test_an_empty_repository_says_that_it_is_one() -> None:
     bench = Bench({})
     bench.github.commit = ""
     result = await bench.ask("list_directory")
-    assert result["entries"] == [] and result["note"] == "The repository is empty." and result["commit"] is None
+    assert result == {"ok": True, "path": "", "note": "The repository is empty."}
 
 
 async def test_many_extensions_are_folded() -> None:
-    result = await Bench({f"f.e{i:02d}": "x" * (100 - i) for i in range(20)}).ask("list_directory")
-    assert len(result["by_extension"]) == 16
-    assert next(iter(result["by_extension"])) == ".e00"
-    assert result["by_extension"]["(other)"] == {"files": 5, "size": sum(100 - i for i in range(15, 20))}
+    result = await Bench({f"d/f.e{i:02d}": "x" * (100 - i) for i in range(20)}).ask("list_directory")
+    by_extension = result["below"]["by_extension"]
+    assert len(by_extension) == 16 and next(iter(by_extension)) == ".e00"
+    assert by_extension["(other)"] == [5, sum(100 - i for i in range(15, 20))]
 
 
 async def test_files_without_an_extension_stand_under_no_name() -> None:
-    result = await Bench({"Makefile": "1", ".gitignore": "22", "odd.": "333", "a.tar.GZ": "4444"}).ask("list_directory")
-    assert result["by_extension"] == {"": {"files": 3, "size": 6}, ".gz": {"files": 1, "size": 4}}
+    files: dict[str, Content] = {"Makefile": "1", ".gitignore": "22", "odd.": "333", "d/a.tar.GZ": "4444"}
+    result = await Bench(files).ask("list_directory")
+    assert result["below"]["by_extension"] == {"": [3, 6], ".gz": [1, 4]}
 
 
 async def test_a_tree_that_was_cut_is_listed_by_request_and_says_what_is_not_known() -> None:
     bench = Bench(FILES, truncated=3)
     result = await bench.ask("list_directory", path="src")
-    assert [entry["name"] for entry in result["entries"]] == ["core", "app.py"]
-    assert "too large to be counted" in result["note"] and "files" not in result and "files" not in result["entries"][0]
+    assert (result["dirs"], result["files"]) == ({"core": None}, {"app.py": 8})
+    assert "too large to be counted" in result["note"] and "below" not in result
     assert bench.last.attempts == bench.asked == 1 and bench.last.cache == "miss"
 
 
@@ -147,7 +150,7 @@ async def test_files_are_found_by_pattern_with_their_sizes() -> None:
         "ok": True,
         "pattern": "*.py",
         "total": 2,
-        "files": [{"path": "src/app.py", "size": 8}, {"path": "src/core/a.py", "size": 2}],
+        "files": {"src/app.py": 8, "src/core/a.py": 2},
     }
     assert bench.asked == 0
 
@@ -162,7 +165,7 @@ async def test_many_matches_are_folded_and_their_pages_join() -> None:
 
 async def test_nothing_found_is_an_answer() -> None:
     result = await Bench(FILES).ask("find_files", pattern="*.go")
-    assert result["ok"] is True and result["total"] == 0 and result["files"] == []
+    assert result["ok"] is True and result["total"] == 0 and result["files"] == {}
 
 
 @pytest.mark.parametrize("pattern", ["", "  ", "/", "x" * 501, "{a,b}" * 7])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -11,6 +12,7 @@ from tests.trace_app import rows_one_by_one
 from tui_agent.tui.widgets.trace_search import Search
 from tui_agent.tui.widgets.trace_text import display, elide, elide_start, fold, last_line, readable, wrap
 from tui_agent.tui.widgets.trace_tree import Node, Tree, walk
+from tui_agent.tui.widgets.trace_words import result_note
 
 # -- texts ----------------------------------------------------------------------------------
 
@@ -137,3 +139,18 @@ def test_hits_are_walked_in_the_order_of_the_rows_both_ways_and_round() -> None:
             places.append(search.place())
             search.step(None, backwards=True)
         assert places == list(range(len(expected), 0, -1))
+
+
+@pytest.mark.parametrize(
+    ("result", "note"),
+    [
+        ({"ok": True, "path": "", "dirs": {"src": 3}, "files": {"a.py": 1}}, "2 entries: src/, a.py"),
+        ({"ok": True, "path": "", "files": {"a.py": 1}, "total_entries": 900}, "900 files: a.py"),
+        ({"ok": True, "total": 1, "files": {"src/a.py": 1}}, "1 files: src/a.py"),
+        ({"ok": True, "commits": [["abc", "2024-01-02", None, "Fix it"]], "total": 1}, "1 commits: Fix it"),
+        ({"ok": True, "repeated": "Before.", "call_id": "a"}, "Before."),
+        ({"ok": True, "path": "", "note": "Empty."}, "path: , note: Empty."),
+    ],
+)
+def test_a_folded_observation_shows_what_it_lists(result: dict[str, Any], note: str) -> None:
+    assert result_note(result) == note

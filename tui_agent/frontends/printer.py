@@ -16,6 +16,8 @@ LONG = 300
 SHORT = 120
 # Arguments that say no more than which repository is meant.
 _PLACE = ("owner", "repo")
+# What a listing tells its entries by.
+_KINDS = ("dirs", "files", "symlinks", "submodules")
 
 
 class Printer:
@@ -24,18 +26,18 @@ class Printer:
     Args:
         stream: where the lines go; None for nowhere.
         redact: takes secrets out of them.
+        lead: what every line begins with.
 
     Attributes:
-        lead: what every line begins with.
         heard: False once nobody reads the stream any more; it is left alone from then on.
     """
 
     def __init__(self, stream: TextIO | None, redact: Redactor, lead: str = "") -> None:
         self._stream = stream
         self._redact = redact
+        self._lead = lead
         self.heard = True
         self._repo = ""
-        self._lead = lead
         self._writing = False
         self._calls: dict[str, str] = {}
         self._quota: events.Quota | None = None
@@ -155,8 +157,6 @@ class Printer:
         return [*lines, f"{event.outcome} ({took}){why}"]
 
 
-def _many(count: int, noun: str) -> str:
-    """A number with its noun."""
 class Printers:
     """The lines of several runs that go on side by side, each with its repository before it.
 
@@ -183,6 +183,8 @@ class Printers:
         self._runs.get(event.run_id, self._runs[None])(event)
 
 
+def _many(count: int, noun: str) -> str:
+    """A number with its noun."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -222,10 +224,14 @@ def _result(result: Mapping[str, Any]) -> str:
     """What an observation holds, in a few words."""
     if result.get("ok") is not True:
         return one_line(str(result.get("error", "")), LONG)
+    if result.get("repeated"):
+        return "answered before"
     counts = []
     found = "commit" if "commits" in result else "file"
+    listed = [len(result[kind]) for kind in _KINDS if isinstance(result.get(kind), Mapping | list)]
+    told = {"total_entries": sum(listed), **result} if listed and "total" not in result else result
     for key, noun in (("total_entries", "entry"), ("total", found), ("lines", "line"), ("characters", "character")):
-        if isinstance(count := result.get(key), int):
+        if isinstance(count := told.get(key), int):
             counts.append(_many(count, noun).replace("entrys", "entries"))
     if not counts and isinstance(commits := result.get("commits"), list):
         counts.append(_many(len(commits), "commit"))

@@ -11,6 +11,7 @@ from typing import Any
 
 from tui_agent.events import JsonObject
 from tui_agent.report.evidence import Evidence
+from tui_agent.report.spelled import spelled_out
 
 _TOLD = {
     "stars": "stars",
@@ -48,7 +49,7 @@ class Quantities:
         self._add("files", evidence.scene.files - len(evidence.read), "files not read")
         for event in evidence.observations:
             if event.outcome == "ok":
-                self._take(event.tool, event.result)
+                self._take(event.tool, spelled_out(event.tool, event.result))
         for path, number in evidence.lines.items():
             self._add("lines", number, path)
         self._take_history(list(evidence.commits.values()))

@@ -30,11 +30,12 @@ async def read_file(work: Workspace, call: Call, arguments: JsonObject) -> JsonO
     decoded = await work.text(call, entry)
     if decoded.text is None:
         raise ToolError(f"{name} ({entry.size or 0:,} bytes) cannot be shown: {decoded.remark}")
-    result: JsonObject = {"ok": True, "path": found.path, "size": entry.size}
+    result: JsonObject = {"ok": True, "path": found.path}
     if found.symlink_to is not None:
         result["symlink_to"] = found.symlink_to
     result.update(_window(decoded.text, arguments))
-    result["encoding"] = decoded.encoding
+    if decoded.encoding != "utf-8":
+        result["encoding"] = decoded.encoding
     if decoded.remark:
         result["note"] = decoded.remark
     return result
@@ -47,18 +48,17 @@ def _window(text: str, arguments: JsonObject) -> JsonObject:
         raise ToolError(f"The file ends before that: it has {len(text):,} characters in {lines:,} lines.")
     content = text[begin : min(end, begin + CONTENT_LIMIT)]
     stop = begin + len(content)
-    first_line = text.count("\n", 0, begin) + 1 if text else 0
-    window: JsonObject = {
-        "characters": len(text),
-        "lines": lines,
-        "first_line": first_line,
-        "last_line": first_line + content.removesuffix("\n").count("\n"),
-        "content": content,
-        # what was asked for, and not all of the file, is what can have been cut
-        "truncated": stop < min(end, len(text)),
-    }
+    # what was asked for, and not all of the file, is what can have been cut
+    truncated = stop < min(end, len(text))
+    window: JsonObject = {"characters": len(text), "lines": lines}
+    first_line = text.count("\n", 0, begin) + 1
+    if first_line > 1:
+        window["first_line"] = first_line
     if stop < len(text):
-        window["rest"] = f"{len(text) - stop:,} more characters: call read_file with offset={stop}."
+        window["last_line"] = first_line + content.removesuffix("\n").count("\n")
+    window |= {"truncated": truncated, "content": content}
+    if truncated:
+        window["rest"] = f"Call read_file with offset={stop}."
     return window
 
 

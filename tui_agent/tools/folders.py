@@ -42,20 +42,22 @@ async def _aside(snapshot: RepositorySnapshot, work: Callable[[], T]) -> T:
 def _listing(snapshot: RepositorySnapshot, found: Found, children: list[Entry], offset: int) -> JsonObject:
     children = sorted(children, key=lambda child: (child.kind != "dir", child.path))
     shown = children[offset : offset + LIST_LIMIT]
-    result: JsonObject = {"ok": True, "path": found.path, "commit": snapshot.commit}
+    result: JsonObject = {"ok": True, "path": found.path}
     if found.symlink_to is not None:
         result["symlink_to"] = found.symlink_to
-    result["entries"] = [_listed(snapshot, child) for child in shown]
-    result["total_entries"] = len(children)
+    result.update(_entries(snapshot, shown))
     rest = len(children) - offset - len(shown)
+    if len(shown) < len(children):
+        result["total_entries"] = len(children)
     if shown and rest > 0:
         result["more"] = f"{rest:,} more entries: call list_directory with offset={offset + len(shown)}."
     if not shown:
         result["note"] = _nothing(found.entry, len(children))
     elif snapshot.truncated:
         result["note"] = "The tree is too large to be counted; what lies below directories is not known."
-    if offset == 0:
-        result.update(_below(snapshot, found.entry.path))
+    # Where all entries are shown and none is a directory, they say all of this themselves.
+    if offset == 0 and (rest > 0 or any(child.kind == "dir" for child in children)):
+        result.update(_below(snapshot, found.entry.path, {child.path for child in shown}))
     return result
 
 
@@ -65,36 +67,35 @@ def _nothing(entry: Entry, total: int) -> str:
     return "The directory is empty." if entry.path else "The repository is empty."
 
 
-def _below(snapshot: RepositorySnapshot, path: str) -> JsonObject:
-    """All files below a directory, counted."""
+def _below(snapshot: RepositorySnapshot, path: str, shown: set[str]) -> JsonObject:
+    """All files below a directory, counted; the largest are named where they are not `shown` already."""
     summary = snapshot.summary(path)
     if summary is None:
         return {}
     extensions = list(summary.by_extension.items())
-    by_extension = {name: {"files": files, "size": size} for name, (files, size) in extensions[:_EXTENSIONS]}
+    by_extension = {name: [files, size] for name, (files, size) in extensions[:_EXTENSIONS]}
     others = [counted for _, counted in extensions[_EXTENSIONS:]]
     if others:
-        by_extension["(other)"] = {
-            "files": sum(files for files, _ in others),
-            "size": sum(size for _, size in others),
-        }
-    return {
-        "files": summary.files,
-        "size": summary.size,
-        "by_extension": by_extension,
-        "largest": [{"path": path, "size": size} for path, size in summary.largest],
+        by_extension["(other)"] = [sum(files for files, _ in others), sum(size for _, size in others)]
+    below: JsonObject = {"files": summary.files, "size": summary.size, "by_extension": by_extension}
+    largest = {name: size for name, size in summary.largest if name not in shown}
+    return {"below": {**below, "largest": largest} if largest else below}
+
+
+def _entries(snapshot: RepositorySnapshot, shown: list[Entry]) -> JsonObject:
+    """Entries by kind: directories with the files below them, files with their bytes, links, submodules."""
+    dirs: dict[str, int | None] = {}
+    for child in shown:
+        if child.kind == "dir":
+            counts = snapshot.counts(child.path)
+            dirs[child.name] = counts[0] if counts else None
+    kinds: JsonObject = {
+        "dirs": dirs,
+        "files": {child.name: child.size for child in shown if child.kind == "file"},
+        "symlinks": [child.name for child in shown if child.kind == "symlink"],
+        "submodules": [child.name for child in shown if child.kind == "submodule"],
     }
-
-
-def _listed(snapshot: RepositorySnapshot, child: Entry) -> JsonObject:
-    listed: JsonObject = {"name": child.name, "type": child.kind}
-    if child.kind == "dir":
-        counts = snapshot.counts(child.path)
-        if counts is not None:
-            listed["files"], listed["size"] = counts
-    elif child.kind == "file" and child.size is not None:
-        listed["size"] = child.size
-    return listed
+    return {kind: entries for kind, entries in kinds.items() if entries}
 
 
 async def find_files(work: Workspace, call: Call, arguments: JsonObject) -> JsonObject:
@@ -117,7 +118,7 @@ async def find_files(work: Workspace, call: Call, arguments: JsonObject) -> Json
         "ok": True,
         "pattern": pattern,
         "total": len(found),
-        "files": [{"path": entry.path, "size": entry.size} for entry in shown],
+        "files": {entry.path: entry.size for entry in shown},
     }
     rest = len(found) - offset - len(shown)
     if shown and rest > 0:

@@ -28,14 +28,15 @@ _FACTS: tuple[tuple[str, str, type], ...] = (
     ("open_issues", "open_issues_count", int),
     ("watchers", "subscribers_count", int),
     ("created_at", "created_at", str),
-    ("updated_at", "updated_at", str),
     ("pushed_at", "pushed_at", str),
     ("size_kb", "size", int),
-    ("archived", "archived", bool),
-    ("url", "html_url", str),
     ("local", "local", dict),
 )
 """What a fact is called here, what GitHub calls it, and its type; anything else is no fact."""
+_FLAGS = ("archived", "fork", "private")
+"""Told where they hold."""
+_SHA = 7
+"""Characters of a commit's SHA, as git and GitHub shorten it."""
 
 
 async def get_repo_info(work: Workspace, call: Call, arguments: JsonObject) -> JsonObject:
@@ -55,11 +56,12 @@ async def get_repo_info(work: Workspace, call: Call, arguments: JsonObject) -> J
         value = data.get(source)
         if source not in unknown and type(value) is kind and value not in ("", []):
             result[name] = value[:_LONGEST_TEXT] if isinstance(value, str) else value
+    result.update({name: _day(result[name]) for name in ("created_at", "pushed_at") if name in result})
     if "topics" in result:
         result["topics"] = [topic for topic in result["topics"] if isinstance(topic, str)][:50]
     if "local" in result:
-        result.pop("url", None)
-    result.update({flag: True for flag in ("fork", "private") if data.get(flag) is True})
+        result["local"] = {name: value for name, value in result["local"].items() if value is not False}
+    result.update({flag: True for flag in _FLAGS if flag not in unknown and data.get(flag) is True})
     parent = data.get("parent")
     if isinstance(parent, dict) and isinstance(parent.get("full_name"), str):
         result["parent"] = parent["full_name"]
@@ -88,9 +90,7 @@ async def get_commits(work: Workspace, call: Call, arguments: JsonObject) -> Jso
 
     def read(reply: Reply, data: Any) -> JsonObject:
         commits = [_commit(item) for item in as_list(data)]
-        result: JsonObject = {"ok": True, "ref": snapshot.ref, "commits": commits}
-        if path:
-            result["path"] = path
+        result: JsonObject = {"ok": True, **({"path": path} if path else {}), "commits": commits}
         if 'rel="next"' in reply.headers.get("link", ""):
             result["more"] = f"There are older commits: call get_commits with page={page + 1}."
         elif commits or page == 1:
@@ -109,15 +109,22 @@ async def get_commits(work: Workspace, call: Call, arguments: JsonObject) -> Jso
         raise
 
 
-def _commit(item: Any) -> JsonObject:
+def _commit(item: Any) -> list[str | None]:
+    """SHA, day, author, first line of the message."""
     commit = item["commit"]
     author, committer = commit.get("author") or {}, commit.get("committer") or {}
     account = item.get("author") or {}
     first_line, _, _ = (commit.get("message") or "").strip().partition("\n")
     name = author.get("name") or account.get("login")
-    return {
-        "sha": str(item["sha"])[:64],
-        "message": first_line.rstrip()[:_LONGEST_LINE],
-        "author": None if name is None else str(name)[:_LONGEST_LINE],
-        "date": author.get("date") or committer.get("date"),
-    }
+    date = author.get("date") or committer.get("date")
+    return [
+        str(item["sha"])[:_SHA],
+        _day(date) if isinstance(date, str) else None,
+        None if name is None else str(name)[:_LONGEST_LINE],
+        first_line.rstrip()[:_LONGEST_LINE],
+    ]
+
+
+def _day(time: str) -> str:
+    """The day of an ISO 8601 time; GitHub's are all in UTC."""
+    return time[:10] if time[10:11] == "T" else time[:_LONGEST_LINE]

@@ -10,8 +10,8 @@ from typing import Any
 from tui_agent.events import JsonObject
 
 _REPOSITORY: dict[str, JsonObject] = {
-    "owner": {"type": "string", "description": "Owner of the repository, as given in the task."},
-    "repo": {"type": "string", "description": "Name of the repository, as given in the task."},
+    "owner": {"type": "string", "description": "As in the task."},
+    "repo": {"type": "string", "description": "As in the task."},
 }
 _OFFSET: JsonObject = {"type": "integer", "minimum": 0}
 
@@ -35,59 +35,44 @@ def _schema(name: str, description: str, required: list[str], **parameters: Json
 SCHEMAS: list[JsonObject] = [
     _schema(
         "get_repo_info",
-        "Facts about the repository as a whole: description, main language, topics, licence, default branch, stars, "
-        "forks, open issues (pull requests included), dates of creation and last push, size, whether it is archived "
-        "or a fork. Facts that are not known are left out. Use it once, at the beginning, together with "
-        "list_directory and get_commits.",
+        "Facts about the repository as a whole: description, language, topics, licence (null: none), stars, forks, "
+        "open issues and pull requests, dates; what is unknown or false is left out. Use it once, first.",
         [],
     ),
     _schema(
         "list_directory",
-        "What a directory holds, at the commit under analysis: name, type (file, dir, symlink, submodule) and size in "
-        "bytes of each entry; for directories the number and size of all files below; for the whole directory the "
-        "files below by extension and the largest ones. It costs no request. Use it to find your way: first the root, "
-        "then the directories that matter for the question.",
+        "Entries of a directory: dirs with the number of files below, files with their bytes; where it has dirs, also "
+        "all files below by extension as [files, bytes]. Use it on the root first, then on what matters.",
         [],
-        path={
-            "type": "string",
-            "description": "Directory from the root, such as src/core; empty or left out: the root.",
-        },
-        offset={**_OFFSET, "description": "Number of entries to skip, for a long directory."},
+        path={"type": "string", "description": "From the root, such as src/core; default: the root."},
+        offset={**_OFFSET, "description": "Entries to skip."},
     ),
     _schema(
         "find_files",
-        "Files of the whole repository whose path matches a glob pattern: * within a name, ** across directories; a "
-        "pattern without a slash matches names at any depth. It costs no request. Use it to find files by name or "
-        "extension (such as *.toml or tests/**/test_*.py) without listing directory by directory.",
+        "Files at any depth that match a glob, with their bytes: * within a name, ** across directories; without a "
+        "slash it matches names. Use it to find files without listing directory by directory.",
         ["pattern"],
-        pattern={"type": "string", "description": "Glob pattern, such as **/*.go, Dockerfile* or docs/*.md."},
-        offset={**_OFFSET, "description": "Number of matches to skip, for a long list."},
+        pattern={"type": "string", "description": "Such as **/*.go or Dockerfile*."},
+        offset={**_OFFSET, "description": "Matches to skip."},
     ),
     _schema(
         "read_file",
-        "The text of one file at the commit under analysis, at most 6,000 characters at a time, with its full length; "
-        "`first_line` tells the number of the first line shown, so that lines can be cited. Binary files are named as "
-        "such. Use it for files that a listing has shown: README, manifests, entry points, then what the question "
-        "needs; read several files side by side in one turn.",
+        "Text of a file, at most 6,000 characters at a time, with its whole length; of a part, first_line and "
+        "last_line. Use it on files that a listing has shown, several in one turn.",
         ["path"],
-        path={"type": "string", "description": "Path of the file from the root, exactly as a listing shows it."},
-        offset={**_OFFSET, "description": "Character to start at (from 0), to go on where a truncated answer ended."},
-        start_line={"type": "integer", "minimum": 1, "description": "Line to start at (from 1), instead of offset."},
-        end_line={"type": "integer", "minimum": 1, "description": "Last line to show; left out: as much as fits."},
+        path={"type": "string", "description": "As a listing shows it, from the root."},
+        offset={**_OFFSET, "description": "Character to start at."},
+        start_line={"type": "integer", "minimum": 1, "description": "First line wanted, instead of offset."},
+        end_line={"type": "integer", "minimum": 1, "description": "Last line wanted."},
     ),
     _schema(
         "get_commits",
-        "The latest commits, newest first, as of the commit under analysis: SHA, first line of the message, author, "
-        "date. Use it to judge how active the repository is, by whom, and what is being worked on.",
+        "Latest commits, newest first: [SHA, day, author, first line of the message]. Use it to judge how active the "
+        "repository is, by whom, and on what.",
         [],
-        per_page={
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 100,
-            "description": "How many commits; 30 if left out, at most 100.",
-        },
-        page={"type": "integer", "minimum": 1, "description": "Page of that size, from 1."},
-        path={"type": "string", "description": "Only commits that changed this file or directory."},
+        per_page={"type": "integer", "minimum": 1, "maximum": 100, "description": "How many; default 30."},
+        page={"type": "integer", "minimum": 1, "description": "Page of that size."},
+        path={"type": "string", "description": "Only those that changed this file or directory."},
     ),
 ]
 

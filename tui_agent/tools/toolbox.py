@@ -16,7 +16,7 @@ from tui_agent.resilience.fallback import with_fallback
 from tui_agent.resilience.outcome import Trouble, Unavailable
 from tui_agent.tools import files, folders, repository
 from tui_agent.tools.schemas import TOOL_NAMES, ArgumentError, parse_arguments
-from tui_agent.tools.workspace import ToolError, Workspace, quoted, recall
+from tui_agent.tools.workspace import ToolError, Workspace, quoted, recall, tidy_path
 
 Tool = Callable[[Workspace, Call, JsonObject], Awaitable[JsonObject]]
 
@@ -33,6 +33,7 @@ CANCELLED: JsonObject = {
     "error": "This call was cancelled before it was answered.",
 }
 """What stands in the place of an answer that nobody waited for."""
+REPEATED = "You have made this very call before; its answer above still holds."
 _DEFAULTS: JsonObject = {"path": "", "offset": 0, "per_page": repository.PER_PAGE, "page": 1}
 
 
@@ -83,8 +84,8 @@ class Toolbox:
         self._clock = clock
         self._memory: dict[str, Answer] = {}
         self._busy: dict[str, asyncio.Lock] = {}
-        self._keys: dict[str, str] = {}
-        self._faded: set[str] = set()
+        # Which call's answer stands whole before the model, by what was asked.
+        self._told: dict[str, str] = {}
         snapshot = work.snapshot
         self._own = {f"{snapshot.owner}/{snapshot.name}".lower(), snapshot.full_name.lower()}
 
@@ -127,21 +128,17 @@ class Toolbox:
         except (ArgumentError, ToolError) as error:
             key = f"{requested.tool} as written {json.dumps(requested.arguments, sort_keys=True)} {requested.problem}"
             if key in self._memory:
-                return self._again(key)
-            self._memory[key] = _error(str(error))
-            return self._memory[key]
+                return self._again(key, requested.call_id)
+            return self._keep(key, requested.call_id, _error(str(error)))
         key = _key(requested.tool, arguments)
-        self._keys[requested.call_id] = key
         # The same call twice in one turn: the second waits for the first and finds its answer.
         async with self._busy.setdefault(key, asyncio.Lock()):
             if key in self._memory:
-                return self._again(key)
+                return self._again(key, requested.call_id)
             answer = await self._carry_out(TOOLS[requested.tool], call, arguments)
             # Whatever a server says, a secret that it knows included, ends here.
             answer = replace(answer, result=self._work.client.redact.deep(answer.result))
-            if answer.outcome != "fallback":
-                self._memory[key] = answer
-            return answer
+            return answer if answer.outcome == "fallback" else self._keep(key, requested.call_id, answer)
 
     def remember(self, observed: Iterable[ToolFinished]) -> None:
         """Know what an earlier run on this very snapshot was answered."""
@@ -152,21 +149,28 @@ class Toolbox:
                 arguments = self._checked(ToolCall(event.call_id, event.tool, event.arguments))
             except (ArgumentError, ToolError):
                 continue  # it is told again for nothing
-            self._keys[event.call_id] = key = _key(event.tool, arguments)
-            self._memory[key] = Answer(event.result, event.outcome, repeated=False)
+            self._keep(_key(event.tool, arguments), event.call_id, Answer(event.result, event.outcome, repeated=False))
 
     def forget_told(self, call_ids: Iterable[str]) -> None:
         """The model no longer has the answers of these calls before it: asking again is no repetition."""
-        self._faded |= {self._keys[call_id] for call_id in call_ids if call_id in self._keys}
+        gone = set(call_ids)
+        self._told = {key: call_id for key, call_id in self._told.items() if call_id not in gone}
 
-    def _again(self, key: str) -> Answer:
-        """The answer of an earlier call, from memory."""
+    def _keep(self, key: str, call_id: str, answer: Answer) -> Answer:
+        """Remember an answer, and that the model has it whole."""
+        self._memory[key], self._told[key] = answer, call_id
+        return answer
+
+    def _again(self, key: str, call_id: str) -> Answer:
+        """The answer of an earlier call: by reference while the model still has it, else once more."""
         known = self._memory[key]
-        if key in self._faded:
-            self._faded.discard(key)
-            return known
-        note = "You have made this very call before in this run; this is the same answer again."
-        return Answer({**known.result, "repeated": note}, known.outcome, repeated=True)
+        if key not in self._told:
+            return self._keep(key, call_id, known)
+        reference: JsonObject = {"ok": True, "repeated": REPEATED, "call_id": self._told[key]}
+        # An error is told again: what to do about it stands in it.
+        if known.outcome != "ok" or _length(known.result) <= _length(reference):
+            reference = {**known.result, "repeated": REPEATED}
+        return Answer(reference, known.outcome, repeated=True)
 
     def _checked(self, requested: ToolCall) -> JsonObject:
         """The call's arguments, as the tool takes them.
@@ -240,8 +244,15 @@ def _error(sentence: str) -> Answer:
     return Answer({"ok": False, "error": sentence}, "error", repeated=False)
 
 
+def _length(result: JsonObject) -> int:
+    return len(json.dumps(result, ensure_ascii=False))
+
+
 def _key(tool: str, arguments: JsonObject) -> str:
-    """What makes two calls the same: names of repositories may differ in case, defaults may be left out."""
+    """What makes two calls the same: repositories in any case, `./src/` for `src`, defaults spelt out or left out."""
+    path = arguments.get("path", "")
+    if ".." not in path:
+        arguments = {**arguments, "path": tidy_path(path)}
     own = {
         name: value
         for name, value in arguments.items()

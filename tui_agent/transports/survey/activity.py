@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from tui_agent.transports.survey.history import Call
-from tui_agent.transports.survey.shapes import dict_of, list_of, number_of, text_of
+from tui_agent.transports.survey.shapes import list_of, number_of, text_of
 
 STALE_DAYS = 365
 FRESH_DAYS = 90
@@ -128,13 +128,9 @@ def read_activity(calls: Iterable[Call], now: float) -> Activity | None:
 
 
 def _commit(value: object) -> Commit:
-    item = dict_of(value)
-    return Commit(
-        sha=text_of(item.get("sha")),
-        message=text_of(item.get("message")),
-        author=text_of(item.get("author")).strip(),
-        when=parse_time(text_of(item.get("date"))),
-    )
+    """One commit of the tool's answer: `[SHA, day, author, message]`."""
+    sha, day, author, message = (text_of(part) for part in (*list_of(value), "", "", "", "")[:4])
+    return Commit(sha=sha, message=message, author=author.strip(), when=parse_time(day))
 
 
 def parse_time(text: str) -> datetime | None:

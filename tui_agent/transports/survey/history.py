@@ -21,7 +21,7 @@ Status = Literal["ok", "error", "fallback", "unanswered"]
 _SNAPSHOT = re.compile(r"ref (?P<ref>.*), commit (?P<commit>\S+), (?P<files>[\d,]+) files?(?P<rest>.*)")
 _IGNORED = frozenset({"owner", "repo"})
 _MAIN_PART = {
-    "list_directory": "entries",
+    "list_directory": "path",
     "find_files": "files",
     "read_file": "content",
     "get_commits": "commits",
@@ -143,6 +143,7 @@ def read_history(messages: Sequence[Mapping[str, Any]]) -> History:
         messages: chat messages in OpenAI's form; anything unexpected in them is passed over.
     """
     calls: list[Call] = []
+    told: dict[str, Json] = {}
     turn = 0
     request = Request()
     index = 0
@@ -159,7 +160,7 @@ def read_history(messages: Sequence[Mapping[str, Any]]) -> History:
             while index < len(items) and items[index].get("role") == "tool":
                 answers.append(items[index])
                 index += 1
-            calls.extend(_calls(turn, message, answers))
+            calls.extend(_calls(turn, message, answers, told))
     history = History(request=_completed(request, calls), calls=calls, turn=turn)
     for call in calls:
         history.by_key.setdefault(call.key, []).append(call)
@@ -205,11 +206,11 @@ def _request(text: str, before: Request) -> Request | None:
     if "Follow-up" in lines:
         language = lines.get("Report language", "")
         return replace(before, language=language, preset="", question=question, is_follow_up=True)
-    if "Repository" not in lines:
     if "Comparison" in lines:
         question = question.partition("\n\nReport on ")[0]
         language = lines.get("Report language", "")
         return Request(language=language, question=question, figures=lines.get("Figures", ""))
+    if "Repository" not in lines:
         return None
     snapshot = _SNAPSHOT.fullmatch(lines.get("Snapshot", ""))
     commit = snapshot["commit"] if snapshot else ""
@@ -238,8 +239,15 @@ def _completed(request: Request, calls: Sequence[Call]) -> Request:
     return request
 
 
-def _calls(turn: int, message: Json, answers: list[Json]) -> Iterator[Call]:
-    """The calls of one turn, each with its own answer: by id, else by place."""
+def _calls(turn: int, message: Json, answers: list[Json], told: dict[str, Json]) -> Iterator[Call]:
+    """The calls of one turn, each with its own answer: by id, else by place.
+
+    Args:
+        turn: counted from 1.
+        message: the assistant's.
+        answers: the tools' messages behind it.
+        told: answers by the ids of their calls, to be filled; a repetition names the call that was answered.
+    """
     asked = [dict_of(call) for call in list_of(message.get("tool_calls"))]
     left = list(answers)
     paired: list[Json | None] = []
@@ -254,6 +262,10 @@ def _calls(turn: int, message: Json, answers: list[Json]) -> Iterator[Call]:
             answer = left.pop(0)
         function = dict_of(call.get("function"))
         result = object_from(_content(answer)) if answer is not None else None
+        if result is not None:
+            if result.get("repeated"):
+                result = told.get(text_of(result.get("call_id")), result)
+            told[text_of(call.get("id"))] = result
         yield Call(
             turn=turn,
             name=text_of(function.get("name")),
@@ -269,5 +281,5 @@ def _status(name: str, result: Json | None) -> Status:
     if result is None:
         return "unanswered"
     if result.get("ok") is True:
-        return "ok" if isinstance(result.get(_MAIN_PART.get(name, "ok")), str | list | bool) else "unanswered"
+        return "ok" if isinstance(result.get(_MAIN_PART.get(name, "ok")), str | list | dict | bool) else "unanswered"
     return "fallback" if result.get("fallback") is True else "error"

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
-from tui_agent.transports.survey.shapes import Json, dict_of, list_of, number_of, plain_path, text_of
+from tui_agent.transports.survey.shapes import (
+    Json,
+    dict_of,
+    list_of,
+    number_of,
+    plain_path,
+    strings_of,
+    text_of,
+)
 
 Answer = tuple[Json, Json]
 Kind = Literal["file", "dir", "symlink", "submodule"]
-_KINDS: dict[str, Kind] = {"file": "file", "dir": "dir", "symlink": "symlink", "submodule": "submodule"}
+_NAMED: dict[str, Kind] = {"symlinks": "symlink", "submodules": "submodule"}
+_LARGEST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +120,7 @@ def listings(answers: Iterable[Answer]) -> dict[str, Listing]:
     found: dict[str, Listing] = {}
     for arguments, result in answers:
         path = _path(arguments, result)
-        entries = [entry for entry in map(_entry, list_of(result.get("entries"))) if entry]
+        entries = list(_entries(result))
         listing = found.get(path)
         if listing is None:
             listing = found[path] = Listing(path=path, entries=[], total=0)
@@ -121,11 +130,37 @@ def listings(answers: Iterable[Answer]) -> dict[str, Listing]:
         listing.entries.extend(entry for entry in entries if entry.name not in seen)
         total = number_of(result.get("total_entries"))
         listing.total = total if total is not None else max(listing.total, len(listing.entries))
-        if number_of(result.get("files")) is not None:
-            listing.files, listing.size = number_of(result.get("files")), number_of(result.get("size"))
-            listing.by_extension = _shares(result.get("by_extension"))
-            listing.largest = [(path, size or 0) for path, size in _sized(result.get("largest")).items()]
+        if "below" in result:
+            _count(listing, dict_of(result["below"]))
+        elif listing.complete and not listing.of_kind("dir"):
+            _count_flat(listing)
     return found
+
+
+def _count(listing: Listing, below: Json) -> None:
+    """Take the tool's own counts of the whole subtree."""
+    listing.files, listing.size = number_of(below.get("files")), number_of(below.get("size"))
+    listing.by_extension = _shares(below.get("by_extension"))
+    # What stands in the directory itself is not named again.
+    named = {**_own_sizes(listing), **{path: size or 0 for path, size in _sized(below.get("largest")).items()}}
+    listing.largest = sorted(named.items(), key=lambda item: (-item[1], item[0]))[:_LARGEST]
+
+
+def _count_flat(listing: Listing) -> None:
+    """Count what the entries alone say of a directory without directories."""
+    sizes = _own_sizes(listing)
+    shares: dict[str, Share] = {}
+    for path, size in sizes.items():
+        extension = PurePosixPath(path).suffix.lower()
+        old = shares.get(extension, Share(0, 0))
+        shares[extension] = Share(old.files + 1, old.size + size)
+    listing.files, listing.size = len(sizes), sum(sizes.values())
+    listing.by_extension = dict(sorted(shares.items(), key=lambda item: (-item[1].size, -item[1].files, item[0])))
+    listing.largest = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))[:_LARGEST]
+
+
+def _own_sizes(listing: Listing) -> dict[str, int]:
+    return {listing.join(entry.name): entry.size or 0 for entry in listing.of_kind("file")}
 
 
 def searches(answers: Iterable[Answer]) -> dict[str, Found]:
@@ -183,25 +218,27 @@ def _path(arguments: Json, result: Json) -> str:
     return plain_path(own if isinstance(own, str) else arguments.get("path"))
 
 
-def _entry(value: object) -> Entry | None:
-    item = dict_of(value)
-    name = text_of(item.get("name"))
-    kind = _KINDS.get(text_of(item.get("type")))
-    if not name or kind is None:
-        return None
-    return Entry(name=name, kind=kind, size=number_of(item.get("size")), files=number_of(item.get("files")))
+def _entries(result: Json) -> Iterator[Entry]:
+    """`{"dirs": {name: files}, "files": {name: bytes}, "symlinks": [name…], "submodules": [name…]}`, in that order."""
+    for name, files in _sized(result.get("dirs")).items():
+        yield Entry(name, "dir", files=files)
+    for name, size in _sized(result.get("files")).items():
+        yield Entry(name, "file", size=size)
+    for key, kind in _NAMED.items():
+        for name in strings_of(result.get(key)):
+            if name:
+                yield Entry(name, kind)
 
 
 def _sized(value: object) -> dict[str, int | None]:
-    """`[{"path", "size"}…]` as a mapping, in order."""
-    items = (dict_of(item) for item in list_of(value))
-    return {text_of(item.get("path")): number_of(item.get("size")) for item in items if text_of(item.get("path"))}
+    """Names with numbers, a number that is none as None."""
+    return {text_of(name): number_of(size) for name, size in dict_of(value).items() if text_of(name)}
 
 
 def _shares(value: object) -> dict[str, Share]:
     shares: dict[str, Share] = {}
     for extension, item in dict_of(value).items():
-        files, size = number_of(dict_of(item).get("files")), number_of(dict_of(item).get("size"))
+        files, size = (number_of(part) for part in (*list_of(item), None, None)[:2])
         if files is not None and size is not None:
             shares[text_of(extension)] = Share(files=files, size=size)
     return shares

@@ -46,8 +46,7 @@ _RUNS: Final[dict[RunWord, Tone]] = {
 }  # fmt: skip
 _PLACES: Final = ("path", "pattern")
 _ADDRESS: Final = ("owner", "repo")
-_LISTS: Final = ("entries", "files", "commits")
-_NAMES: Final = ("name", "path", "message")
+_KINDS: Final = ("dirs", "files", "symlinks", "submodules")
 
 
 def call_words(call: Call, now: float) -> Words:
@@ -120,19 +119,24 @@ def result_note(result: Mapping[str, Any]) -> str:
     content = result.get("content")
     if isinstance(content, str):
         return content[:300] or "(empty)"
-    for key in _LISTS:
-        items = result.get(key)
-        if isinstance(items, list):
-            names = [_name(item) for item in items[:40]]
-            total = result.get("total_entries", result.get("total", len(items)))
-            return f"{total} {key}: " + ", ".join(name for name in names if name)
+    if result.get("repeated"):
+        return str(result["repeated"])
+    names, key = _names(result)
+    if key:
+        total = result.get("total_entries", result.get("total", len(names)))
+        return f"{total} {key}: " + ", ".join(name for name in names[:40] if name)
     return ", ".join(f"{key}: {value}" for key, value in list(result.items())[:20] if key != "ok")
 
 
-def _name(item: object) -> str:
-    if isinstance(item, Mapping):
-        return next((str(item[key]) for key in _NAMES if item.get(key)), "")
-    return str(item)
+def _names(result: Mapping[str, Any]) -> tuple[list[str], str]:
+    """What an observation lists, and what that is; "" where it lists nothing."""
+    commits = result.get("commits")
+    if isinstance(commits, list):
+        # the message stands last
+        return [str(row[-1]) if isinstance(row, list) and row else str(row) for row in commits], "commits"
+    kinds = [kind for kind in _KINDS if isinstance(result.get(kind), Mapping | list)]
+    names = [f"{name}/" if kind == "dirs" else str(name) for kind in kinds for name in result[kind]]
+    return names, kinds[0] if len(kinds) == 1 and kinds != ["dirs"] else "entries" if kinds else ""
 
 
 def phase_words(phase: Phase, now: float, who: str = "") -> Words:
