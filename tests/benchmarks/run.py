@@ -11,13 +11,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.benchmarks import idle, long_run, loop, parallel, startup, streaming, survey_scale, whole_process
+from tests.benchmarks import idle, long_run, loop, parallel, startup, streaming, survey_scale, tokens, whole_process
 
 BENCHMARKS = {
     "whole process": whole_process.run,
     "start-up": startup.run,
     "loop": loop.run,
     "parallel calls": parallel.run,
+    "tokens": tokens.run,
     "streamed report": streaming.run,
     "long run": long_run.run,
     "idle": idle.run,
