@@ -2,7 +2,7 @@
 
 What is counted begins with the first turn: getting to know the repository before it (all read the same tree) is no part
 of a turn, and printed apart. A process first runs the whole once to be warm, then puts what is imported out of the
-collector's way, as the program does. Ours redacts a key of a real one's length; "recorded" is by the program's recorder.
+collector's way, as the program does. Ours redacts a key of a real length; "recorded" is by the program's recorder.
 
 Run as `python -m tests.benchmarks.loop KIND URL [stall]` it is one of the measured processes. The peers are measured
 where they can be imported (`pip install --group bench`).
@@ -204,14 +204,14 @@ def _named(values: dict[str, float]) -> str:
 
 
 def _watch_stalls() -> list[float]:
-    """From now on every callback of every event loop is timed; seconds of each."""
+    """From now on every callback of every event loop is timed; CPU seconds of each, lest others' load be counted."""
     taken: list[float] = []
     run_handle = asyncio.Handle._run
 
     def timed(handle: asyncio.Handle) -> None:
-        began = time.perf_counter()
+        began = time.thread_time()
         run_handle(handle)
-        taken.append(time.perf_counter() - began)
+        taken.append(time.thread_time() - began)
 
     asyncio.Handle._run = timed  # type: ignore[method-assign]
     return taken

@@ -17,9 +17,12 @@ from tui_agent.tools.toolbox import CANCELLED, ToolCall
 _SHORTENED = "This observation was shortened to fit the context window; call the tool again if you need it."
 
 
+_dense = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def encode(value: JsonObject) -> str:
     """A tool's result, or a whole message, as it is sent: dense JSON, whatever text is in it."""
-    dense = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    dense = _dense(value)
     return dense if _encodable(dense) else json.dumps(value, separators=(",", ":"))
 
 

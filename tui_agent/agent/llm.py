@@ -25,7 +25,7 @@ import httpx2
 import openai
 
 from tui_agent.agent.dialects import ModelTurn, Piece, PieceKind, TurnAssembler
-from tui_agent.agent.sse import DONE, DataLines
+from tui_agent.agent.sse import DONE, DataLines, Pace
 from tui_agent.events import JsonObject
 from tui_agent.github.limits import retry_after
 from tui_agent.redact import Redactor, StreamRedactor
@@ -44,6 +44,8 @@ _NOTICEABLE = 0.02
 """Seconds by which a stall may be found too early."""
 MAX_TURN = 16 * 1024 * 1024
 """Characters of one answer, and bytes of one line of its stream."""
+_parse = json.JSONDecoder().raw_decode
+"""`json.loads` without its search for blanks, which the data of a line has neither before nor behind it."""
 _KINDS: tuple[PieceKind, ...] = ("reasoning", "content")
 _MOVED = "The model's server redirects to another address, which gets no key; set REPO_AGENT_BASE_URL to it"
 _MEANINGS = {
@@ -122,6 +124,7 @@ class LanguageModel:
         self._clock = clock
         self._redact = redact
         self._wants_usage = True
+        self._schemas: tuple[list[JsonObject], bytes] = [], b"[]"
 
     async def ask(
         self,
@@ -146,10 +149,10 @@ class LanguageModel:
             ModelRefused: the server said no.
             Trouble, Unavailable: it failed or was not asked.
         """
-        history = b",".join(messages)
-        fields: JsonObject = {"model": self.options.name, "stream": True}
+        history = b"[%b]" % b",".join(messages)
         if tools:
-            fields |= {"tools": tools, "tool_choice": "auto"}
+            history += b',"tool_choice":"auto","tools":%b' % self._encoded(tools)
+        fields: JsonObject = {"model": self.options.name, "stream": True}
         if max_tokens is not None:
             fields["max_tokens"] = max_tokens
         names = frozenset(tool["function"]["name"] for tool in tools or ())
@@ -180,6 +183,12 @@ class LanguageModel:
 
         return await self._pipeline.run(call, attempt)
 
+    def _encoded(self, tools: list[JsonObject]) -> bytes:
+        """Schemas as JSON; they are the same from turn to turn."""
+        if self._schemas[0] is not tools:
+            self._schemas = tools, json.dumps(tools).encode()
+        return self._schemas[1]
+
     def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
         redact = self._redact
         calls = [
@@ -191,8 +200,8 @@ class LanguageModel:
     async def _stream(self, history: bytes, fields: JsonObject, assembler: TurnAssembler) -> ModelTurn:
         while True:
             extra = {"stream_options": {"include_usage": True}} if self._wants_usage else {}
-            # the history is JSON already, each message encoded when it was made
-            body = b'{"messages":[%b],%b' % (history, json.dumps(fields | extra).encode()[1:])
+            # messages and schemas are JSON already, encoded when they were made
+            body = b'{"messages":%b,%b' % (history, json.dumps(fields | extra).encode()[1:])
             try:
                 return await self._once(body, assembler)
             except ModelRefused as refusal:
@@ -221,31 +230,34 @@ class LanguageModel:
         started = loop.time()
         stall, queue = self.options.stall, self.options.queue
         payload = done = False
+        moved = 0.0
         try:
             async with asyncio.timeout_at(started + stall) as deadline, await self._post(body) as stream:
                 response = stream.response
                 if "application/json" in response.headers.get("content-type", ""):
-                    self._take(await _whole(response.aiter_bytes()), assembler)
+                    self._take((await _whole(response.aiter_bytes())).strip(), assembler)
                     turn = assembler.finish()
                     if not (assembler.finished or turn.content or turn.calls):
                         raise Trouble("the model's reply has not the form of a chat completion")
                     return turn
-                lines = DataLines()
+                lines, pace = DataLines(), Pace(loop)
                 async for piece in response.aiter_bytes():
                     data = lines.feed(piece)
-                    if max(lines.waiting, assembler.size) > MAX_TURN:
+                    if lines.waiting > MAX_TURN or assembler.size > MAX_TURN:
                         raise _too_large()
-                    done = done or self._take_all(data, assembler)
+                    done = done or await self._take_all(data, assembler, pace)
                     payload = payload or bool(data)
                     now = loop.time()
                     if done:
                         # Only the end of the body follows; once it is read, the connection serves the next turn.
                         deadline.reschedule(now + _LAST_BYTES)
-                    elif data:
-                        _put_off(deadline, now + stall)
+                    elif data and now > moved + _NOTICEABLE:
+                        # not with each piece: it makes the event loop a new timer
+                        moved = now
+                        deadline.reschedule(now + stall)
                     elif not payload:
                         deadline.reschedule(min(now + stall, started + queue))
-                done = self._take_all(lines.end(), assembler) or done
+                done = await self._take_all(lines.end(), assembler, pace) or done
         except TimeoutError as error:
             if done or assembler.finished:
                 return assembler.finish()
@@ -269,17 +281,22 @@ class LanguageModel:
             raise Trouble("the stream ended before the model had finished")
         return assembler.finish()
 
-    def _take_all(self, data: list[bytes], assembler: TurnAssembler) -> bool:
+    async def _take_all(self, data: list[bytes], assembler: TurnAssembler, pace: Pace) -> bool:
         """Take the data of some lines in; whether the model has said that it is done."""
         for one in data:
             if one == DONE:
                 return True
             self._take(one, assembler)
+            if pace.is_due():
+                await pace.let_others()
         return False
 
     def _take(self, data: bytes, assembler: TurnAssembler) -> None:
         try:
-            chunk = json.loads(data.decode())
+            text = data.decode()
+            chunk, end = _parse(text)
+            if end < len(text):
+                raise ValueError("more follows")
         except (ValueError, RecursionError) as error:
             raise Trouble("the stream holds something that is no JSON") from error
         if not isinstance(chunk, dict):
@@ -338,12 +355,6 @@ def _words(said: Any) -> str:
     # a proxy's page
     title = _TITLE.search(said[:10_000])
     return title[1] if title else ""
-
-
-def _put_off(deadline: asyncio.Timeout, when: float) -> None:
-    """Move a deadline; not by less than one could notice, since each move makes the event loop a new timer."""
-    if when - (deadline.when() or 0.0) > _NOTICEABLE:
-        deadline.reschedule(when)
 
 
 async def _whole(pieces: AsyncIterator[bytes]) -> bytes:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 DONE = b"[DONE]"
+_LONGEST = 0.004
+"""Seconds that a burst may keep the event loop to itself: a quarter of a frame."""
 
 
 class DataLines:
@@ -31,3 +35,24 @@ class DataLines:
     def end(self) -> list[bytes]:
         """The data of a last line without an end."""
         return self.feed(b"\n")
+
+
+class Pace:
+    """Lets the event loop's others in while a burst is worked off: what has come already is read without a pause.
+
+    Args:
+        loop: the event loop that is shared.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._until = loop.time() + _LONGEST
+
+    def is_due(self) -> bool:
+        """Whether it has gone on for long enough."""
+        return self._loop.time() > self._until
+
+    async def let_others(self) -> None:
+        """Everybody else who waits for the event loop goes first."""
+        await asyncio.sleep(0)
+        self._until = self._loop.time() + _LONGEST

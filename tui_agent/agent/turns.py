@@ -123,12 +123,12 @@ class Turns:
         return min(LARGEST_ANSWER, self.max_tokens - self.progress.spent - prompts * self.conversation.tokens)
 
     def _count(self, turn: ModelTurn) -> None:
-        prompt_estimate = self.conversation.tokens
-        answer_estimate = estimate(turn.content + turn.reasoning) + sum(
-            estimate(json.dumps(call.arguments)) for call in turn.calls
-        )
         used = turn.usage
         if used is None:
+            prompt_estimate = self.conversation.tokens
+            answer_estimate = estimate(turn.content + turn.reasoning) + sum(
+                estimate(json.dumps(call.arguments)) for call in turn.calls
+            )
             self.progress.spent += prompt_estimate + answer_estimate
             return
         self.conversation.learn(used)

@@ -44,7 +44,7 @@ _PASSING = frozenset({408, 425})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ABOUT_CONTENT = frozenset({409, 422})
 """Refusals that come from the right place: an empty repository, an unknown ref."""
-_IN_A_THREAD = 256 * 1024
+_IN_A_THREAD = 64 * 1024
 """Bytes of a reply from which on making it out would be felt on the screen."""
 
 
