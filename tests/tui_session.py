@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tui_agent import events as ev
 from tui_agent.request import RunRequest, UsageError
@@ -205,5 +205,5 @@ def quota(remaining: int, used: int, reset: int = 1_800_003_600, limit: int = 50
 
 
 def stamped(*events: tuple[float, ev.Event], run_id: str = "r") -> list[ev.Event]:
-    """Events of one run with their times."""
-    return [ev.stamp(event, at, run_id) for at, event in events]
+    """Events of one run with their times: copies, so that one event may stand in several runs."""
+    return [replace(event, at=at, run_id=run_id) for at, event in events]

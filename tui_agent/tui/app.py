@@ -95,9 +95,7 @@ class DashboardApp(App[int]):
         stage = self._stage = Stage(self._clock, threshold)
         self.board = DashboardScreen(stage.epoch, context_limit, self._wake)
         self._refresher = Refresher(lambda: stage.state, stage.now, self._visible, self.set_timer, stage.passes)
-        self._runs = RunControl(
-            session, stage.live, stage.live_time, self._emit, self._say, self._work, self.board.correct
-        )
+        self._runs = RunControl(session, stage.live, stage.live_time, self._emit, self._say, self._work, self._refused)
         self._hands = Hands(self, session, stage, self.board.breakers, self._explain)
         self._replays = ReplayControl(stage, self.board, self._refresher, self._clock, self.set_interval, self._explain)
 
@@ -195,6 +193,8 @@ class DashboardApp(App[int]):
         if not self.is_running:
             return  # a run that outlived the dashboard
         self._stage.take(event)
+        if isinstance(event, ev.RunStarted) and self._replays.over:
+            self._leave_replay()
         ends = isinstance(event, ev.RunFinished) and event.run_id == self._stage.live.run.run_id
         if self._stage.player is not None:
             if ends:
@@ -248,8 +248,12 @@ class DashboardApp(App[int]):
         return (self._runs.request, self._runs.reported) if shown is None else (shown.request, shown.run_id)
 
     def _start(self, request: RunRequest) -> None:
-        self._leave_replay()
+        self._replays.over = True  # with the run's first event; what cannot be run leaves it standing
         self._runs.start(request)
+
+    def _refused(self, request: RunRequest) -> None:
+        if self._replays.shown is None:
+            self.board.correct(request)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What has priority as a key is a letter where there is a field, and nothing on other screens."""

@@ -50,6 +50,8 @@ def opened(records: Sequence[Record], threshold: int) -> Opened:
 class ReplayControl:
     """What the keys of a replay do.
 
+    `shown` is the run that stands there, `over` whether the next run that starts takes its place.
+
     Args:
         stage: where it stands.
         board: the panes around it.
@@ -69,6 +71,7 @@ class ReplayControl:
         explain: Callable[[str], None],
     ) -> None:
         self.shown: Opened | None = None
+        self.over = False
         self._stage = stage
         self._board = board
         self._refresher = refresher
@@ -85,7 +88,7 @@ class ReplayControl:
             opened: the run, standing where it is to be seen first.
             play: whether it goes on from there.
         """
-        self.shown, self._stage.player = opened, opened.player
+        self.shown, self._stage.player, self.over = opened, opened.player, False
         self._board.message.clear()
         if play and not opened.player.playing:
             opened.player.toggle()

@@ -56,6 +56,12 @@ class SearchRuns(Input):
         self.screen.query_one(OptionList).focus()
 
 
+class RunList(OptionList):
+    """The list; its key stands in the line of keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "open")]
+
+
 class HistoryScreen(ModalScreen[RunSummary | None]):
     """A list with a search field over it; closes with the run that is to be opened, or None.
 
@@ -67,7 +73,6 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "open"),
         Binding("slash", "search", "search", key_display="/"),
         Binding("d", "delete", "delete"),
         Binding("s", "export", "save report"),
@@ -93,7 +98,7 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
             box.border_title = Content("Recorded runs")
             yield SearchRuns()
             yield Static("Reading …", id="history-none", markup=False)
-            yield OptionList(id="history-list", markup=False)
+            yield RunList(id="history-list", markup=False)
             yield Static(id="history-said", markup=False)
         yield self._keys
 
@@ -120,8 +125,9 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
             self._runs = []
             self._say(str(error))
         else:
-            if self._store.unreadable:
-                self._say(f"{self._store.unreadable} files in {self._store.folder} could not be read.")
+            if count := self._store.unreadable:
+                many = "1 file" if count == 1 else f"{count} files"
+                self._say(f"{many} in {self._store.folder} could not be read.")
         self._fill()
 
     # -- what stands there ------------------------------------------------------------------
@@ -158,10 +164,7 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
     # -- keys -------------------------------------------------------------------------------
 
     @on(OptionList.OptionSelected)
-    def _selected(self) -> None:
-        self.action_open()
-
-    def action_open(self) -> None:
+    def _open(self) -> None:
         """Close with the run under the cursor."""
         if self.chosen is not None:
             self.dismiss(self.chosen)
