@@ -274,8 +274,8 @@ def test_what_they_do_not_take_is_a_usage_error(capsys: pytest.CaptureFixture[st
 
 def test_the_commands_import_neither_a_dashboard_nor_a_model() -> None:
     recorded()
-    for argv in (["runs"], ["runs", "show", "last"], ["replay", "last", "--json"]):
-        assert loaded(f"import tui_agent.cli; tui_agent.cli.main({argv!r})\nprint()") == set()
+    commands = [["runs"], ["runs", "show", "last"], ["replay", "last", "--json"], ["runs", "delete", "last"]]
+    assert loaded(f"import tui_agent.cli\nfor one in {commands}: assert tui_agent.cli.main(one) == 0\nprint()") == set()
 
 
 def test_a_notice_of_trouble_can_be_replayed_like_any_event(capsys: pytest.CaptureFixture[str]) -> None:
