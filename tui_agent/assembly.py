@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import importlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import httpx
     import openai
 
-    from tui_agent.agent.compare import Comparison, Member
     from tui_agent.agent.guards import Guards
     from tui_agent.agent.llm import LanguageModel
     from tui_agent.agent.run import Run
@@ -91,8 +90,8 @@ class Assembly:
     def __init__(self, settings: Settings, clock: Clock, *, demo: bool) -> None:
         self.settings = dataclasses.replace(settings, **DEMO_SETTINGS) if demo else settings
         self.demo = demo
-        self._clock = clock
-        self._redact = Redactor([settings.api_key, settings.github_token])
+        self.clock = clock
+        self.redact = Redactor([settings.api_key, settings.github_token])
         self._guards: Guards | None = None
         self._script: FaultScript | None = None
         self._clients: dict[str, httpx.AsyncClient] = {}
@@ -104,7 +103,7 @@ class Assembly:
         if self._guards is None:
             from tui_agent.agent.guards import Guards
 
-            self._guards = Guards(self.settings, self._clock)
+            self._guards = Guards(self.settings, self.clock)
         return self._guards
 
     @property
@@ -130,14 +129,15 @@ class Assembly:
         address = parse(request.repo, api_url=self.settings.github_api_url)
         if request.engine == "llm" and not self.settings.api_key:
             raise UsageError("--engine llm needs a key: set API_KEY (or DEEPSEEK_API_KEY).")
-        engine = self._engine(request)
+        engine = self.engine(request)
         return Wanted(request, address, engine, self.settings.model if engine == "llm" else "survey")
 
-    def _engine(self, request: RunRequest) -> EngineName:
+    def engine(self, request: RunRequest) -> EngineName:
+        """Who decides."""
         llm = request.engine == "llm" or (request.engine == "auto" and bool(self.settings.api_key))
         return "llm" if llm else "survey"
 
-    def _bounds(self, engine: EngineName) -> dict[str, Any]:
+    def bounds(self, engine: EngineName) -> dict[str, Any]:
         """What a run may spend; the survey spends no tokens and has no window."""
         from tui_agent.agent.prices import price_of
 
@@ -174,44 +174,14 @@ class Assembly:
             preset=request.preset,
             lang=request.lang or settings.lang,
             engine=wanted.engine,
-            **self._bounds(wanted.engine),
+            **self.bounds(wanted.engine),
             web=None if local else f"https://{address.host}/{address.full_name}",
             notices=(*self._notices(wanted, address), *_whole_repository(address, local)),
         )
         client = self._local(local, address.name) if local else await self._github(request)
-        model = self._embedded("survey") if wanted.engine == "survey" else self._llm()
+        model = self.model(wanted.engine)
         uncommitted = _uncommitted(local) if local else None
-        return Run(plan, client, model, self._clock, emit, _write_report, uncommitted)
-
-    def make_member(self, wanted: Wanted, finished: RunFinished, run: Run | None) -> Member:
-        """One repository of a comparison, as its run has ended.
-
-        Args:
-            wanted: what was asked.
-            finished: the run's last event.
-            run: the run; None where there was none.
-        """
-        from tui_agent.agent.compare import Member
-
-        return Member(wanted.repo, run.plan.web if run else None, finished, run.leave() if run else None)
-
-    def make_comparison(self, request: RunRequest, members: Sequence[Member], emit: Emit) -> Comparison:
-        """The comparison of runs that have ended, ready to be executed."""
-        from tui_agent.agent.compare import Comparison
-        from tui_agent.agent.plan import Plan
-
-        engine = self._engine(request)
-        plan = Plan(
-            owner="",
-            name="",
-            source="github" if any(member.web for member in members) else "local",
-            question=request.question,
-            lang=request.lang or self.settings.lang,
-            engine=engine,
-            **self._bounds(engine),
-        )
-        model = self._embedded("survey") if engine == "survey" else self._llm()
-        return Comparison(plan=plan, members=members, model=model, clock=self._clock, sink=emit, redact=self._redact)
+        return Run(plan, client, model, self.clock, emit, _write_report, uncommitted)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -231,7 +201,7 @@ class Assembly:
         # The demo's own faults, anew for each run; the user's lie around them.
         script = FaultScript(frozenset(GUARDED))
         script.add(demo.FAULTS)
-        server = FaultTransport(demo.server(self._clock), script, self._clock, "snapshot")
+        server = FaultTransport(demo.server(self.clock), script, self.clock, "snapshot")
         client = self._client(self._wrapped(server, "snapshot"), "demo", LOCAL_URL, None)
         owner, name = wanted.repo.split("/")
         plan = Plan(
@@ -244,7 +214,7 @@ class Assembly:
             engine="survey",
             notices=(Notice(level="info", text=demo.WELCOME),),
         )
-        run = Run(plan, client, self._embedded("demo", demo.PACE), self._clock, emit, _write_report)
+        run = Run(plan, client, self._embedded("demo", demo.PACE), self.clock, emit, _write_report)
         narrator = demo.Narrator(run.emit)
 
         def narrated(event: Event) -> None:
@@ -308,13 +278,16 @@ class Assembly:
             retry=self.guards.retry,
             breakers=self.guards.breakers,
             gate=self.guards.gate(gate),
-            clock=self._clock,
+            clock=self.clock,
             timeout=self.settings.request_timeout if timed else None,
-            redact=self._redact,
+            redact=self.redact,
             **cache,
         )
 
-    def _llm(self) -> LanguageModel:
+    def model(self, engine: EngineName) -> LanguageModel:
+        """The model of an engine."""
+        if engine == "survey":
+            return self._embedded("survey")
         settings = self.settings
         return self._model(self._network("llm"), settings.api_key or "", settings.model, settings.base_url)
 
@@ -323,7 +296,7 @@ class Assembly:
         from tui_agent.transports.survey.model import SurveyTransport
 
         if name not in self._clients:
-            self._clients[name] = self._wrapped(SurveyTransport(self._clock, pace=pace), "llm")
+            self._clients[name] = self._wrapped(SurveyTransport(self.clock, pace=pace), "llm")
         return self._model(self._clients[name], "none", "survey", SURVEY_URL)
 
     def _model(self, http: httpx.AsyncClient, key: str, name: str, url: str) -> LanguageModel:
@@ -338,7 +311,7 @@ class Assembly:
             api_key=key, base_url=url, default_headers=own_key, http_client=http_client
         )
         options = ModelOptions(name, self.settings.llm_timeout, self.settings.llm_queue_timeout)
-        return LanguageModel(client, options, self.guards.model_pipeline(url), self._clock, self._redact)
+        return LanguageModel(client, options, self.guards.model_pipeline(url), self.clock, self.redact)
 
     def _network(self, name: str, *, cached: bool = False) -> httpx.AsyncClient:
         from tui_agent.transports.network import NetworkTransport, PlainTransport
@@ -352,7 +325,7 @@ class Assembly:
             if cached:
                 from tui_agent.transports.cache import CacheTransport, cache_folder
 
-                transport = CacheTransport(transport, cache_folder(), self._clock)
+                transport = CacheTransport(transport, cache_folder(), self.clock)
             self._clients[which] = self._wrapped(transport, name)
         return self._clients[which]
 
@@ -362,7 +335,7 @@ class Assembly:
 
         from tui_agent.transports.faults import FaultTransport
 
-        faulty = FaultTransport(transport, self.script, self._clock, name)
+        faulty = FaultTransport(transport, self.script, self.clock, name)
         return httpx.AsyncClient(transport=faulty, timeout=None, trust_env=False)
 
 

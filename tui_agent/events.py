@@ -50,7 +50,10 @@ Emit = Callable[[Event], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class RunStarted(Event):
-    """The first event of a run, before its first request; `follows` is the run whose conversation it goes on with."""
+    """The first event of a run, before its first request.
+
+    `follows` is the run whose conversation it goes on with, `previous` the last recorded run of the same repository.
+    """
 
     type: ClassVar[str] = "run_started"
     repo: str
@@ -60,6 +63,7 @@ class RunStarted(Event):
     engine: Literal["llm", "survey"]
     model: str
     follows: str | None = None
+    previous: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

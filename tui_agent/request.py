@@ -27,6 +27,7 @@ class RunRequest:
         refresh: revalidate everything that is cached, once.
         no_cache: neither read nor write the disk cache.
         others: further repositories; with any, all of them are compared.
+        since: the id of an earlier run of the same repository: what has changed from it to the run `follows` is told.
         follows: the id of the run whose conversation goes on with `question`; None for a run of its own.
     """
 
@@ -39,4 +40,5 @@ class RunRequest:
     refresh: bool = False
     no_cache: bool = False
     others: tuple[str, ...] = ()
+    since: str | None = None
     follows: str | None = None

@@ -12,6 +12,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.assembly import Assembly, Wanted
@@ -22,9 +23,11 @@ from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.settings import Settings
 
 if TYPE_CHECKING:
-    from tui_agent.agent.compare import Comparison, Member
+    from tui_agent.agent.compare import Member
     from tui_agent.agent.earlier import Earlier
     from tui_agent.agent.run import Run
+    from tui_agent.agent.telling import Undertaking
+    from tui_agent.runs.store import Record
 
 KEPT = 4
 """Ended runs that are held in memory for a follow-up; older ones come from their records."""
@@ -52,7 +55,7 @@ class Session:
         self._assembly = Assembly(settings, clock or SystemClock(), demo=demo)
         self._redact = Redactor([settings.api_key, settings.github_token])
         self._listeners: list[Emit] = []
-        self._running: list[Run | Comparison] = []
+        self._running: list[Run | Undertaking] = []
         self._left: dict[str, Earlier] = {}
         if chaos is not None:
             self._assembly.script.add(chaos)
@@ -84,6 +87,8 @@ class Session:
         """
         if request.others:
             return await self._compare(request, emit)
+        if request.since is not None:
+            return await self._changes(request, request.since, emit)
         return await self._run(self._assembly.choose(request), request, emit)
 
     async def _run(self, wanted: Wanted, request: RunRequest, emit: Emit) -> RunFinished:
@@ -102,12 +107,14 @@ class Session:
             run = await self._assembly.make_run(wanted, emit)
             if request.follows is not None:
                 run.follow(await self._earlier(request.follows, run.plan.window))
+            elif self.settings.record and wanted.address is not None:
+                run.previous = await asyncio.to_thread(_previous, wanted)
         except asyncio.CancelledError:
             self._ended_early(wanted, emit, "cancelled", "The run was cancelled before it had begun.")
             raise
         return run
 
-    async def _execute(self, run: Run | Comparison) -> RunFinished:
+    async def _execute(self, run: Run | Undertaking) -> RunFinished:
         self._running.append(run)
         try:
             return await run.execute()
@@ -135,21 +142,26 @@ class Session:
         twice = [repo for repo, times in Counter(one.repo.lower() for one in wanted).items() if times > 1]
         if twice:
             raise UsageError(f"{twice[0]} is named twice; name repositories that differ.")
+        await self._prepare_undertakings()
+        from tui_agent.undertakings import comparison
+
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(self._member(which, one, emit)) for which, one in zip(wanted, requests, strict=True)
             ]
         with self._recorded(request, emit) as told:
-            return await self._execute(self._assembly.make_comparison(request, [task.result() for task in tasks], told))
+            return await self._execute(comparison(self._assembly, request, [task.result() for task in tasks], told))
 
     async def _member(self, wanted: Wanted, request: RunRequest, emit: Emit) -> Member:
         """One repository's run; what cannot even be begun is told as a run that failed."""
+        from tui_agent.undertakings import member
+
         with self._recorded(request, emit) as emit:
             try:
                 run = await self._make(wanted, request, emit)
             except UsageError as error:
-                return self._assembly.make_member(wanted, self._ended_early(wanted, emit, "failed", str(error)), None)
-            return self._assembly.make_member(wanted, await self._execute(run), run)
+                return member(wanted, self._ended_early(wanted, emit, "failed", str(error)), None)
+            return member(wanted, await self._execute(run), run)
 
     async def _earlier(self, run_id: str, window: int) -> Earlier:
         """The run that a follow-up goes on with: as it was left here, else from its record.
@@ -159,19 +171,46 @@ class Session:
         """
         if run_id in self._left:
             return self._left[run_id]
+        return (await self._reopen(run_id, window))[0]
+
+    async def _reopen(self, run_id: str, window: int) -> tuple[Earlier, Record]:
+        """What a recorded run left behind, and its record.
+
+        Raises:
+            UsageError: there is none.
+        """
         from tui_agent.agent.earlier import NothingToFollow, from_events
         from tui_agent.runs.store import RecordError, RunStore
 
-        def reopen() -> Earlier:
+        def read() -> tuple[Earlier, Record]:
             store = RunStore()
             records = [store.load(summary) for summary in store.chain(store.find(run_id))]
             asked = [record.request or RunRequest(repo=record.summary.repo) for record in records]
-            return from_events([(one, record.events) for one, record in zip(asked, records, strict=True)], window)
+            told = [record.events for record in records]
+            return from_events(list(zip(asked, told, strict=True)), window), records[-1]
 
         try:
-            return await asyncio.to_thread(reopen)
+            return await asyncio.to_thread(read)
         except (RecordError, NothingToFollow) as error:
             raise UsageError(str(error)) from error
+
+    async def _changes(self, request: RunRequest, since: str, emit: Emit) -> RunFinished:
+        """What has changed from the run `since` to the run that the request follows."""
+        await self._prepare_undertakings()
+        from tui_agent.undertakings import changes
+
+        if request.follows is None:
+            raise UsageError("What has changed can be told of a run only; name one.")
+        run = await self._assembly.make_run(self._assembly.choose(request), emit)
+        after = await self._earlier(request.follows, run.plan.window)
+        left, record = await self._reopen(since, run.plan.window)
+        with self._recorded(request, emit) as told:
+            return await self._execute(changes(self._assembly, run, left, record, after, told))
+
+    async def _prepare_undertakings(self) -> None:
+        """Import what is done over ended runs, off the event loop."""
+        await self.prepare()
+        await asyncio.to_thread(importlib.import_module, "tui_agent.undertakings")
 
     def _keep(self, run: Run) -> None:
         """Hold on to what a follow-up would go on with."""
@@ -240,3 +279,28 @@ class Session:
         for event in (started, finished):
             emit(without_secrets(event, self._redact))
         return finished
+
+
+def _previous(wanted: Wanted) -> str | None:
+    """The id of the last recorded run of the same repository that came to a report of its own."""
+    from tui_agent.runs.store import RecordError, RunStore
+
+    try:
+        store = RunStore()
+        for run in store.list():
+            if (run.repo.lower(), run.source) != (wanted.repo.lower(), wanted.source) or run.follows:
+                continue
+            if run.outcome in ("completed", "partial") and run.commit and _same_place(wanted, store.load(run)):
+                return run.run_id
+    except RecordError:
+        pass
+    return None
+
+
+def _same_place(wanted: Wanted, record: Record) -> bool:
+    """Whether a local folder is the very one; folders elsewhere may have the same name."""
+    folder = wanted.address.local_path if wanted.address else None
+    if folder is None:
+        return True
+    asked = Path(record.request.repo).expanduser() if record.request else None
+    return asked is not None and asked.resolve() == folder.resolve()

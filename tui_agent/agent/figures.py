@@ -44,6 +44,11 @@ class Lookup:
         """Requests sent so far."""
         return self._client.requests - self._before
 
+    @property
+    def messages(self) -> list[JsonObject]:
+        """The run's history, with what was looked up behind it."""
+        return self._conversation.whole()
+
     async def figures(self) -> JsonObject:
         """The figures."""
         for _ in range(_ROUNDS):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tui_agent.transports.survey.activity import Commit, read_activity
 from tui_agent.transports.survey.facts import Facts, gather
 from tui_agent.transports.survey.history import History, read_history
 from tui_agent.transports.survey.languages import by_language
@@ -66,6 +67,17 @@ def profile(messages: Sequence[Mapping[str, Any]], now: float) -> dict[str, Any]
     facts = gather(read_history(messages), now)
     figures = {**_about(facts), **_tree(facts), **_history(facts), **_tech(facts)}
     return {name: value for name, value in figures.items() if value not in (None, "", [])}
+
+
+def commits_of(messages: Sequence[Mapping[str, Any]], now: float) -> list[Commit]:
+    """The commits that were seen, in the order in which they were told.
+
+    Args:
+        messages: the chat's history with every observation.
+        now: seconds since the epoch.
+    """
+    activity = read_activity(read_history(messages).calls, now)
+    return activity.commits if activity else []
 
 
 def _about(facts: Facts) -> dict[str, Any]:

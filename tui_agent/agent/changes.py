@@ -1,0 +1,166 @@
+"""What has changed since an earlier run of the same repository: computed by the program, told like a run.
+
+The later run's snapshot is compared with the tree that the earlier one saw; what the earlier report said is checked
+once more, against what is known now. Of the files, only those that have changed and that a claim rests on are read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui_agent.agent.earlier import Earlier
+from tui_agent.agent.figures import Lookup
+from tui_agent.agent.grounds import ground
+from tui_agent.agent.plan import Plan
+from tui_agent.agent.prompts import is_chinese
+from tui_agent.agent.telling import Ended, Undertaking
+from tui_agent.events import Event, Grounding, JsonObject, ReportDelta, RunStarted, Snapshot, ToolFinished, TurnStarted
+from tui_agent.github.client import GitHubClient
+from tui_agent.github.errors import GitHubError
+from tui_agent.github.snapshot import RepositorySnapshot, take_snapshot
+from tui_agent.github.tree import fetch_tree
+from tui_agent.report.changes import Commits, Files, Side, outdated, text
+from tui_agent.resilience.call import Call
+from tui_agent.resilience.outcome import Trouble, Unavailable
+from tui_agent.tools.workspace import Workspace
+from tui_agent.transports.survey.profile import commits_of, profile
+
+QUESTION = "What has changed since the earlier run?"
+MOST_READ = 10
+"""Changed files that are read again."""
+
+
+@dataclass(frozen=True)
+class Before:
+    """The earlier run.
+
+    Args:
+        left: what it left behind.
+        when: epoch seconds at which it began.
+        report: its report.
+        supported: the claims of the report that it had seen.
+    """
+
+    left: Earlier
+    when: float
+    report: str
+    supported: Sequence[JsonObject]
+
+
+@dataclass(kw_only=True)
+class Changes(Undertaking):
+    """The difference between two runs.
+
+    Args:
+        plan: the repository and the language.
+        before: the earlier run.
+        after: the later run.
+        client: asks for what is not at hand.
+    """
+
+    plan: Plan
+    before: Before
+    after: Earlier
+    client: GitHubClient
+
+    def started(self) -> RunStarted:
+        """The first event: the answer goes on with the later run."""
+        return RunStarted(
+            repo=self.plan.asked,
+            source=self.plan.source,
+            ref=None,
+            question=self.plan.question or QUESTION,
+            engine="survey",
+            model="survey",
+            follows=self.after.run_id,
+        )
+
+    async def main(self) -> Ended:
+        """Trees, commits, figures, claims."""
+        requests = self.client.requests
+        try:
+            work = self.after.work or await self._work()
+            snapshot = work.snapshot
+            self._tell(snapshot)
+            old_blobs = await self._old_blobs(snapshot)
+        except GitHubError as error:
+            return Ended("failed", error=f"What is compared can no longer be read: {error.sentence}")
+        except (Trouble, Unavailable) as error:
+            return Ended("failed", error=f"What is compared cannot be read now: {error}")
+        files = Files.between(old_blobs, {entry.path: entry.sha for entry in snapshot.all_files()})
+        seen: list[ToolFinished] = []
+
+        def note(event: Event) -> None:
+            if isinstance(event, ToolFinished):
+                seen.append(event)
+            self.emit(event)
+
+        lookup = Lookup(self.after, work, note, self.clock, "changes")
+        new_figures = await lookup.figures()
+        rests_on = {str(item["path"]) for item in self.before.supported if item.get("path")}
+        read = sorted(rests_on.intersection(files.changed))[:MOST_READ]
+        await lookup.ask([("read_file", {"path": path}) for path in read])
+        self.tool_calls = lookup.calls
+        observed = [*self.after.observed, *seen]
+        checked = await ground(self.before.report, observed, snapshot, self.plan, self.clock.time())
+        still = checked.supported if isinstance(checked, Grounding) else list(self.before.supported)
+        told = {
+            event.arguments.get("path") for event in observed if event.tool == "read_file" and event.outcome == "ok"
+        }
+        stale = outdated(self.before.supported, still, files, frozenset(str(path) for path in told))
+        old_messages = self.before.left.conversation.whole()
+        old_figures = await asyncio.to_thread(profile, old_messages, self.before.when)
+        report = text(
+            Side(self.before.when, self.before.left.commit, old_blobs, old_figures),
+            Side(self.clock.time(), snapshot.commit, {}, new_figures),
+            self._commits(lookup.messages),
+            files,
+            stale,
+            len(self.before.supported),
+            chinese=is_chinese(self.plan.lang, self.plan.question),
+        )
+        self.requests = self.client.requests - requests if self.plan.source == "github" else 0
+        self.emit(ReportDelta(turn=1, text=report))
+        return Ended("completed", report)
+
+    async def _work(self) -> Workspace:
+        """The later run's snapshot, fetched again."""
+        call, plan = Call("snapshot", self.emit), self.plan
+        snapshot, _ = await take_snapshot(self.client, call, plan.owner, plan.name, ref=self.after.commit, tail=None)
+        snapshot.ref = self.after.ref
+        return Workspace(self.client, snapshot)
+
+    def _tell(self, snapshot: RepositorySnapshot) -> None:
+        self.emit(
+            Snapshot(
+                repo=snapshot.full_name,
+                ref=snapshot.ref,
+                commit=snapshot.commit,
+                files=snapshot.files,
+                truncated=snapshot.truncated,
+            )
+        )
+        self.turns = 1
+        self.emit(TurnStarted(turn=1, max_turns=1))
+
+    async def _old_blobs(self, snapshot: RepositorySnapshot) -> dict[str, str]:
+        """SHA by path of the tree that the earlier run saw; as a rule it is in the cache."""
+        commit = self.before.left.commit
+        if commit is None or commit == snapshot.commit:
+            return {entry.path: entry.sha for entry in snapshot.all_files()} if commit else {}
+        call = Call("snapshot", self.emit)
+        entries, _ = await fetch_tree(self.client, call, snapshot.owner, snapshot.name, commit, recursive=True)
+        return {entry.path: entry.sha for entry in entries if entry.kind == "file"}
+
+    def _commits(self, messages: Sequence[JsonObject]) -> Commits:
+        """The commits in front of the earlier one, as far back as they were seen."""
+        old = self.before.left.commit or ""
+        since: list[JsonObject] = []
+        for commit in commits_of(messages, self.clock.time()):
+            if commit.sha and old.startswith(commit.sha):
+                return Commits(since)
+            date = commit.when.strftime("%Y-%m-%d") if commit.when else ""
+            since.append({"sha": commit.sha, "date": date, "author": commit.author, "message": commit.message})
+        return Commits(since, complete=not old)
