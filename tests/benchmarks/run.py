@@ -11,7 +11,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.benchmarks import idle, long_run, loop, parallel, startup, streaming, survey_scale, tokens, whole_process
+from tests.benchmarks import (
+    idle,
+    long_run,
+    loop,
+    parallel,
+    replay,
+    startup,
+    streaming,
+    survey_scale,
+    tokens,
+    whole_process,
+)
 
 BENCHMARKS = {
     "whole process": whole_process.run,
@@ -22,6 +33,7 @@ BENCHMARKS = {
     "streamed report": streaming.run,
     "long run": long_run.run,
     "idle": idle.run,
+    "replay": replay.run,
     "survey on large repositories": survey_scale.run,
 }
 
