@@ -335,3 +335,107 @@ def test_json_replaces_lone_surrogates_which_strict_readers_refuse() -> None:
     text = dumps(["\udc80", "é😀"])
     assert json.loads(text) == ["\ufffd", "é😀"]
     text.encode("utf-8")
+
+
+# --- evidence --------------------------------------------------------------------------------------------------------
+
+WEB = f"https://github.com/pallets/flask/blob/{'a' * 40}"
+NOTED = (
+    "# Flask\n\nSee `src/app.py` and `src/app.py#L3-L9`; it has 221 files and 4,711 stars, `made_up()`.\n\n"
+    "| part |\n| --- |\n| `src/app.py` |\n"
+)
+
+
+def claim(text: str, source: str | None, kind: str, report: str = NOTED, **more: object) -> dict[str, object]:
+    return {"claim": text, "source": source, "kind": kind, "start": report.index(text), **more}
+
+
+GROUNDED = replace(
+    DOCUMENT,
+    report=NOTED,
+    grounding={
+        "supported": [
+            claim("src/app.py", "read", "path", path="src/app.py", url=f"{WEB}/src/app.py"),
+            claim("src/app.py#L3-L9", "read", "lines", lines=[3, 9], url=f"{WEB}/src/app.py#L3-L9"),
+            claim("221", "list_directory()", "number"),
+        ],
+        "unsupported": [
+            claim("4,711", None, "number", reason="This number was not seen."),
+            claim("made_up()", None, "code", reason="This text was not seen."),
+        ],
+    },
+)
+
+
+def test_markdown_has_links_at_the_commit_and_footnotes_that_name_the_source() -> None:
+    text = export.render_markdown(GROUNDED)
+    assert f"See [`src/app.py`]({WEB}/src/app.py) and [`src/app.py#L3-L9`]({WEB}/src/app.py#L3-L9);" in text
+    assert "it has 221[^1] files and 4,711[^2] stars, `made_up()`[^3]." in text
+    assert "Of 5 claims that can be checked, 3 are supported by what was observed in this run." in text
+    assert "[^1]: list\\_directory()\n[^2]: **Not supported.** This number was not seen.\n" in text
+
+
+def test_a_report_with_footnotes_of_its_own_keeps_them() -> None:
+    report = NOTED + "\nText[^1]\n\n[^1]: own\n"
+    text = export.render_markdown(replace(GROUNDED, report=report))
+    assert "221[^s1]" in text
+    assert "[^1]: own" in text
+
+
+def test_the_page_refers_to_its_sources_and_links_what_was_seen_wherever_it_stands() -> None:
+    text = export.render_html(GROUNDED)
+    assert text.count(f'<a href="{WEB}/src/app.py" rel="noopener noreferrer nofollow"') == 2, "in the table as well"
+    assert '221<sup><a href="#n1" id="r1" aria-label="source 1">1</a></sup>' in text
+    assert '4,711<sup><a href="#n2" id="r2" class="no" aria-label="not supported, 2">2✗</a></sup>' in text
+    assert '<li id="n2"><span class="no">✗ Not supported:</span> This number was not seen.' in text
+    page = Page(text)
+    targets = {value[1:] for name, value in page.attributes if name == "href" and value.startswith("#")}
+    assert targets <= {value for name, value in page.attributes if name == "id"}
+
+
+def test_the_page_with_sources_refers_to_nothing_that_would_be_loaded() -> None:
+    evil = {
+        "supported": [
+            claim("221", "<script src=//x>", "number", url="javascript:alert(1)"),
+            claim("src/app.py", "read", "path", url='https://x/" onload="x'),
+        ],
+        "unsupported": [claim("4,711", None, "number", reason='"><img src=//x>'), {"claim": None, "start": 9**9}, {}],
+    }
+    for grounding in (GROUNDED.grounding, evil):
+        text = export.render_html(replace(GROUNDED, grounding=grounding))
+        page = Page(text)
+        assert not {"script", "img", "link", "iframe", "object", "embed", "svg", "form", "base"} & set(page.tags)
+        names = {name for name, _ in page.attributes}
+        assert not names & {"src", "srcset", "style", "background", "poster", "data", "onload", "onclick"}
+        assert not re.search(r"url\(|@import|@font-face", text)
+        assert all(value.startswith(("#", "https://")) for name, value in page.attributes if name == "href")
+
+
+def test_json_holds_the_claims_as_the_event_had_them() -> None:
+    assert json.loads(export.render_json(GROUNDED))["grounding"] == GROUNDED.grounding
+    assert json.loads(export.render_json(DOCUMENT))["grounding"] is None
+
+
+def test_marks_of_the_page_cannot_come_from_the_report() -> None:
+    report = "x \ue0001\ue001 y\n\n    code 221 files\n"
+    grounding = {"supported": [claim("221", "here", "number", report)], "unsupported": []}
+    text = export.render_html(replace(DOCUMENT, report=report, grounding=grounding))
+    assert "x �1� y" in text
+    assert "code 221 files" in text
+    assert "\ue000" not in text
+
+
+def test_a_chinese_report_has_a_chinese_frame() -> None:
+    report = "# 概况\n\n这个仓库共有 221 个文件，`made_up()` 是其中的函数，其余内容没有读取。\n"
+    grounding = {
+        "supported": [claim("221", "snapshot", "number", report)],
+        "unsupported": [claim("made_up()", None, "code", report, reason="This text was not seen.")],
+    }
+    document = replace(DOCUMENT, report=report, grounding=grounding, outcome="partial", error=None)
+    page, text = export.render_html(document), export.render_markdown(document)
+    assert '<html lang="zh-Hans">' in page
+    for words in ("<dt>仓库</dt>", "✗ 未见依据：", "没有见过这段文字。", "本报告不完整", "快照"):
+        assert words in page
+    assert "## 来源" in text
+    assert "可核对的陈述有 2 处，其中 1 处" in text
+    assert '<html lang="en">' in export.render_html(DOCUMENT)

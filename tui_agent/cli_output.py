@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tui_agent.events import Emit, Event, Notice, RunFinished, RunStarted, Snapshot
+from tui_agent.events import Emit, Event, Grounding, Notice, RunFinished, RunStarted, Snapshot
 from tui_agent.report.export import ExportError, ReportDocument, write
 
 
@@ -29,6 +29,7 @@ class OutputFile:
         self._force = force
         self._now = now
         self._runs: dict[str | None, tuple[RunStarted, Snapshot | None]] = {}
+        self._grounding: dict[str | None, Grounding] = {}
         self.trouble: str | None = None
 
     def before(self, emit: Emit) -> Emit:
@@ -40,6 +41,8 @@ class OutputFile:
                     self._runs[event.run_id] = event, None
                 case Snapshot() if event.run_id in self._runs:
                     self._runs[event.run_id] = self._runs[event.run_id][0], event
+                case Grounding():
+                    self._grounding[event.run_id] = event
                 case RunFinished(outcome="completed" | "partial"):
                     self._write(event)
                     if self.trouble:
@@ -51,7 +54,9 @@ class OutputFile:
     def _write(self, finished: RunFinished) -> None:
         if finished.run_id not in self._runs:
             return
-        document = ReportDocument.of(*self._runs[finished.run_id], finished, self._now())
+        document = ReportDocument.of(
+            *self._runs[finished.run_id], finished, self._now(), self._grounding.get(finished.run_id)
+        )
         try:
             write(self._path, document, force=self._force)
             self._force, self.trouble = True, None

@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections.abc import Sequence
 
-from tui_agent.events import JsonObject, RunFinished, RunStarted, Snapshot
+from tui_agent.events import Grounding, JsonObject, RunFinished, RunStarted, Snapshot
 from tui_agent.report.export import ReportDocument
 from tui_agent.runs.reading import Record
 from tui_agent.runs.summary import RunSummary
@@ -104,7 +104,9 @@ def document_of(record: Record) -> ReportDocument | None:
     finished = _last(record)
     if finished is None or not finished.report.strip():
         return None
-    return ReportDocument.of(started, _snapshot(record), finished, record.summary.began + finished.elapsed)
+    grounding = next((event for event in reversed(record.events) if isinstance(event, Grounding)), None)
+    ended = record.summary.began + finished.elapsed
+    return ReportDocument.of(started, _snapshot(record), finished, ended, grounding)
 
 
 def _facts(record: Record, finished: RunFinished | None) -> list[tuple[str, str]]:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tui_agent.events import RunFinished, RunStarted, Snapshot
+from tui_agent.events import Grounding, JsonObject, RunFinished, RunStarted, Snapshot
+from tui_agent.report.footnotes import Note, annotate, counts
+from tui_agent.report.language import is_chinese_text
 from tui_agent.safe_json import dumps
 from tui_agent.safe_text import one_line, visible
 
@@ -48,6 +50,7 @@ class ReportDocument:
         files: how many files the snapshot holds; None where there was none.
         turns, tool_calls, requests: what the run took; `requests` were sent to GitHub.
         elapsed: how long it took, in seconds.
+        grounding: which claims were observed (`supported`, `unsupported`); None where that was not looked at.
     """
 
     repo: str
@@ -65,10 +68,16 @@ class ReportDocument:
     tool_calls: int = 0
     requests: int = 0
     elapsed: float = 0.0
+    grounding: JsonObject | None = None
 
     @classmethod
     def of(
-        cls, started: RunStarted, snapshot: Snapshot | None, finished: RunFinished, created: float
+        cls,
+        started: RunStarted,
+        snapshot: Snapshot | None,
+        finished: RunFinished,
+        created: float,
+        grounding: Grounding | None = None,
     ) -> ReportDocument:
         """The document of one run, from its events and the time in epoch seconds."""
         return cls(
@@ -87,12 +96,18 @@ class ReportDocument:
             tool_calls=finished.tool_calls,
             requests=finished.requests,
             elapsed=finished.elapsed,
+            grounding=claims_of(grounding),
         )
+
+    @property
+    def chinese(self) -> bool:
+        """Whether the report is in Chinese, and so is what stands around it."""
+        return is_chinese_text(self.report)
 
     @property
     def title(self) -> str:
         """What the document is called."""
-        return f"Report on {self.repo}"
+        return f"{self.repo} 分析报告" if self.chinese else f"Report on {self.repo}"
 
     @property
     def date(self) -> str:
@@ -100,9 +115,49 @@ class ReportDocument:
         return datetime.fromtimestamp(self.created, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+def claims_of(grounding: Grounding | None) -> JsonObject | None:
+    """The event's claims as one JSON object."""
+    if grounding is None:
+        return None
+    return {"supported": list(grounding.supported), "unsupported": list(grounding.unsupported)}
+
+
 def render_markdown(document: ReportDocument) -> str:
-    """The report itself, as `--print` shows it: nothing added, nothing in it that moves a cursor."""
-    return visible(document.report.rstrip()) + "\n"
+    """The report as `--print` shows it, with links and footnotes where its claims were checked.
+
+    Nothing in it moves a cursor.
+    """
+    if document.grounding is None:
+        return visible(document.report.rstrip()) + "\n"
+    own = "s" if "[^" in document.report else ""
+    noted = annotate(
+        document.report.rstrip(), document.grounding, lambda note: f"[^{own}{note.number}]", chinese=document.chinese
+    )
+    lines = [visible(noted.text), "", f"## {'来源' if document.chinese else 'Sources'}", "", summary(document), ""]
+    for note in noted.notes:
+        where = f"[{escaped(note.text)}](<{note.url}>)" if note.url else escaped(note.text)
+        lines.append(
+            visible(f"[^{own}{note.number}]: {where if note.supported else unsupported(note, document.chinese)}")
+        )
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def summary(document: ReportDocument) -> str:
+    """How much of the report is supported, in a sentence."""
+    good, every = counts(document.grounding or {})
+    if document.chinese:
+        return f"报告中可核对的陈述有 {every:,} 处，其中 {good:,} 处与本次运行所见相符。"
+    return f"Of {every:,} claims that can be checked, {good:,} are supported by what was observed in this run."
+
+
+def unsupported(note: Note, chinese: bool) -> str:
+    """Why a claim is not supported, in Markdown."""
+    return f"{'**未见依据。**' if chinese else '**Not supported.**'} {escaped(note.text)}"
+
+
+def escaped(text: str) -> str:
+    """Text from outside in Markdown, as it is."""
+    return re.sub(r"([\\`*_\[\]<>#|&~!])", r"\\\1", one_line(text, 300))
 
 
 def render_json(document: ReportDocument) -> str:

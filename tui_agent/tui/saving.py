@@ -24,7 +24,7 @@ def document_of(state: DashboardState, created: float) -> ReportDocument:
     """
     from tui_agent.report.export import ReportDocument
 
-    run = state.run
+    run, claims = state.run, state.grounding
     return ReportDocument(
         repo=run.repo,
         commit=run.commit,
@@ -41,6 +41,7 @@ def document_of(state: DashboardState, created: float) -> ReportDocument:
         tool_calls=run.tool_calls,
         requests=run.requests or 0,
         elapsed=run.elapsed or 0.0,
+        grounding=None if claims is None else {"supported": claims.supported, "unsupported": claims.unsupported},
     )
 
 
