@@ -10,8 +10,8 @@ from typing import Any
 from tui_agent.events import JsonObject
 
 _REPOSITORY: dict[str, JsonObject] = {
-    "owner": {"type": "string", "description": "As in the task."},
-    "repo": {"type": "string", "description": "As in the task."},
+    "owner": {"type": "string", "description": "As given."},
+    "repo": {"type": "string", "description": "As given."},
 }
 _OFFSET: JsonObject = {"type": "integer", "minimum": 0}
 
@@ -35,44 +35,44 @@ def _schema(name: str, description: str, required: list[str], **parameters: Json
 SCHEMAS: list[JsonObject] = [
     _schema(
         "get_repo_info",
-        "Facts about the repository as a whole: description, language, topics, licence (null: none), stars, forks, "
-        "open issues and pull requests, dates; what is unknown or false is left out. Use it once, first.",
+        "Facts about the repository: description, language, topics, licence (null: none), stars, forks, open issues "
+        "and pull requests, dates; unknown or false ones are left out. Use it once, first.",
         [],
     ),
     _schema(
         "list_directory",
-        "Entries of a directory: dirs with the number of files below, files with their bytes; where it has dirs, also "
-        "all files below by extension as [files, bytes]. Use it on the root first, then on what matters.",
+        "A directory's dirs with the number of files below, its files with their bytes; where it has dirs, all files "
+        "below by extension as [files, bytes]. Use it on the root first, then on what matters.",
         [],
-        path={"type": "string", "description": "From the root, such as src/core; default: the root."},
+        path={"type": "string", "description": "Default: the root."},
         offset={**_OFFSET, "description": "Entries to skip."},
     ),
     _schema(
         "find_files",
-        "Files at any depth that match a glob, with their bytes: * within a name, ** across directories; without a "
-        "slash it matches names. Use it to find files without listing directory by directory.",
+        "Files whose path matches a glob, with their bytes; without a slash it matches names at any depth. Use it to "
+        "find files without listing directories.",
         ["pattern"],
-        pattern={"type": "string", "description": "Such as **/*.go or Dockerfile*."},
-        offset={**_OFFSET, "description": "Matches to skip."},
+        pattern={"type": "string", "description": "Such as src/**/*.go."},
+        offset={**_OFFSET, "description": "Files to skip."},
     ),
     _schema(
         "read_file",
-        "Text of a file, at most 6,000 characters at a time, with its whole length; of a part, first_line and "
-        "last_line. Use it on files that a listing has shown, several in one turn.",
+        "A file's text, at most 6,000 characters, and its whole length; of a part, first_line and last_line. Use it on "
+        "files that a listing has shown, several in one turn.",
         ["path"],
-        path={"type": "string", "description": "As a listing shows it, from the root."},
+        path={"type": "string", "description": "From the root."},
         offset={**_OFFSET, "description": "Character to start at."},
-        start_line={"type": "integer", "minimum": 1, "description": "First line wanted, instead of offset."},
+        start_line={"type": "integer", "minimum": 1, "description": "Instead of offset."},
         end_line={"type": "integer", "minimum": 1, "description": "Last line wanted."},
     ),
     _schema(
         "get_commits",
         "Latest commits, newest first: [SHA, day, author, first line of the message]. Use it to judge how active the "
-        "repository is, by whom, and on what.",
+        "repository is, by whom, on what.",
         [],
-        per_page={"type": "integer", "minimum": 1, "maximum": 100, "description": "How many; default 30."},
+        per_page={"type": "integer", "minimum": 1, "maximum": 100, "description": "Default 30."},
         page={"type": "integer", "minimum": 1, "description": "Page of that size."},
-        path={"type": "string", "description": "Only those that changed this file or directory."},
+        path={"type": "string", "description": "Only what changed this."},
     ),
 ]
 
