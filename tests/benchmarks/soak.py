@@ -42,6 +42,8 @@ from tui_agent.session import Session
 FILES = {f"src/f{n}.py": f"x = {n}\n" * 50 for n in range(40)} | {"README.md": "# Tool\n\nA tool.\n" * 40}
 TOOLS = ("get_repo_info", "read_file", "get_commits")
 SETTINGS: dict[str, Any] = {
+    # the records of whoever runs this are worth more than these
+    "record": False,
     "base_delay": 0.005,
     "max_delay": 0.02,
     "max_retries": 3,

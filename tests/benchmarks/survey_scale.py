@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.benchmarks.measure import side_by_side
 
 ROOT = Path(__file__).parents[2]
+QUIETLY = ("--print", "--no-record", "--engine", "survey")
 GIT = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 TIME_LIMIT = 2.0
 """Process time on 1,700 files / on 70."""
@@ -72,7 +73,7 @@ def run(rounds: int) -> list[tuple[str, float, float]]:
         commands = {}
         for name, (files, commits) in sizes.items():
             path = make(Path(folder) / name.replace(" ", "-").replace(",", ""), files=files, commits=commits)
-            commands[name] = [sys.executable, "-m", "tui_agent", "--print", "--engine", "survey", str(path)]
+            commands[name] = [sys.executable, "-m", "tui_agent", *QUIETLY, str(path)]
         results = side_by_side(commands, rounds, ROOT)
     for name, measured in results.items():
         print(f"  {name}: {measured.cpu_time:.2f} s of CPU, {measured.peak:.0f} MiB")

@@ -19,7 +19,7 @@ def run(rounds: int) -> list[tuple[str, float, float]]:
     """Rows of (what, ratio, limit)."""
     commands = {
         "imports": [sys.executable, "-c", IMPORTS],
-        "survey": [sys.executable, "-m", "tui_agent", "--print", "--engine", "survey", str(ROOT)],
+        "survey": [sys.executable, "-m", "tui_agent", "--print", "--no-record", "--engine", "survey", str(ROOT)],
     }
     results = side_by_side(commands, rounds, ROOT)
     base, job = results["imports"], results["survey"]
