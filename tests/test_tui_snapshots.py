@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import some_records, story
 from tests.tui_desk import Desk, dashboard
 from tests.tui_session import breaker, ended, quota, started
 from tui_agent import events as ev
 from tui_agent.request import RunRequest
+from tui_agent.tui.replay import Player, Reel
+from tui_agent.tui.replaying import Opened
 
 FOLDER = Path(__file__).parent / "snapshots"
 WIDTHS = {40: 14, 80: 24, 120: 36, 160: 44}
@@ -105,18 +108,47 @@ async def frame(width: int, state: str) -> str:
         if state == "completed" and width < 100:
             await desk.press("5")
         await desk.settle()
-        return "\n".join(line.rstrip() for line in desk.screen.splitlines()) + "\n"
+        return seen_on(desk)
+
+
+def seen_on(desk: Desk) -> str:
+    """The screen without blanks at the lines' ends."""
+    return "\n".join(line.rstrip() for line in desk.screen.splitlines()) + "\n"
+
+
+def compare(seen: str, name: str) -> None:
+    """The screen is the one in the file."""
+    file = FOLDER / name
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        FOLDER.mkdir(exist_ok=True)
+        file.write_text(seen, encoding="utf-8")
+    assert seen == file.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("state", ["idle", "running", "completed", "failed"])
 @pytest.mark.parametrize("width", WIDTHS)
 async def test_the_screen_looks_as_it_did(width: int, state: str) -> None:
-    seen = await frame(width, state)
-    file = FOLDER / f"{state}-{width}.txt"
-    if os.environ.get("UPDATE_SNAPSHOTS"):
-        FOLDER.mkdir(exist_ok=True)
-        file.write_text(seen, encoding="utf-8")
-    assert seen == file.read_text(encoding="utf-8")
+    compare(await frame(width, state), f"{state}-{width}.txt")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+async def test_a_replay_in_its_middle_looks_as_it_did(width: int) -> None:
+    player = Player([Reel(1_790_000_000.0, story())])
+    player.go(8)
+    shown = Opened(player, RunRequest(repo="pallets/flask"), "r1")
+    async with dashboard(None, size=(width, WIDTHS[width]), replay=shown) as desk:
+        await desk.until(lambda: desk.app._stage.player is not None)
+        await desk.press("space", "e")
+        compare(seen_on(desk), f"replay-{width}.txt")
+
+
+@pytest.mark.parametrize("width", [40, 160])
+async def test_the_recorded_runs_look_as_they_did(width: int, tmp_path: Path) -> None:
+    async with dashboard(None, size=(width, WIDTHS[width]), store=some_records(tmp_path)) as desk:
+        await desk.press("escape", "h")
+        await desk.until(lambda: "pallets" in desk.screen)
+        await desk.settle()
+        compare(seen_on(desk), f"history-{width}.txt")
 
 
 async def test_without_colours_the_same_words_and_shapes_stand_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,7 @@ def _breaker_changed(event: ev.BreakerChanged) -> Explanation:
     name, hand = event.name, event.cause == "user"
     if event.state == "half_open":
         return Explanation(
-            f"Half-open: {name} is probed",
+            f"Half-open: {name}",
             "The pause is over, and one request is let through as a probe; every other call falls back meanwhile. "
             "If it succeeds the breaker closes, else it opens for another pause.",
         )

@@ -73,10 +73,10 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "back", key_display="esc"),
         Binding("slash", "search", "search", key_display="/"),
         Binding("d", "delete", "delete"),
         Binding("s", "export", "save report"),
-        Binding("escape", "dismiss(None)", "back", key_display="esc"),
         Binding("ctrl+q", "app.quit", "quit", show=False),
     ]
 

@@ -109,9 +109,10 @@ class ReplayBar(Widget):
             return round(seconds / player.length * (cells - 1)) if player.length else 0
 
         here, failed = cell(player.time), {cell(seconds) for seconds in player.failures}
-        line = Content()
-        for index in range(cells):
+
+        def mark(index: int) -> tuple[str, str]:
             sign = "●" if index == here else "✗" if index in failed else "━" if index < here else "─"
             style = "$text-error" if index in failed else "$text-primary" if index <= here else "$foreground-disabled"
-            line = Content.assemble(line, (sign, style))
-        return line
+            return sign, style
+
+        return Content.assemble(*map(mark, range(cells)))
