@@ -386,7 +386,7 @@ async def test_a_renamed_repository_is_told_once() -> None:
 
 async def test_what_was_shortened_may_be_read_again_and_is_no_circle() -> None:
     names = [f"f{i}.txt" for i in range(6)]
-    files = {name: f"{i}" + "y" * 5900 for i, name in enumerate(names)}
+    files = {name: f"{i}" + "y" * 9000 for i, name in enumerate(names)}
     turns = [[*call("read_file", {"path": name}, call_id=name), *end()] for name in names]
     again = [[*call("read_file", {"path": name}, call_id=f"{name} again"), *end()] for name in names[:2]]
     finished, events, model, _ = await run([*turns, *again, REPORT], files, window=11_000)
@@ -394,6 +394,7 @@ async def test_what_was_shortened_may_be_read_again_and_is_no_circle() -> None:
     assert "tools" in model.bodies[-1]
     last = of(events, ToolFinished)[-1]
     assert last.result["content"].startswith("1yyy") and "repeated" not in last.result
+    assert "/f1.txt) (6,000 of 9,001 characters)" in finished.report, "the same window again adds nothing"
 
 
 async def test_an_error_that_was_shortened_stays_an_error() -> None:

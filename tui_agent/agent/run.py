@@ -97,6 +97,7 @@ class Run:
     _work: Workspace | None = None
     _changes: int = 0
     _read: dict[str, FileRead] = field(default_factory=dict)
+    _windows: set[tuple[str, str]] = field(default_factory=set)
     _observed: list[ToolFinished] = field(default_factory=list)
     _loop: Loop | None = None
     previous: str | None = None
@@ -124,9 +125,12 @@ class Run:
         self._observed.append(event)
         result = event.result
         if event.tool == "read_file" and event.outcome == "ok" and "repeated" not in result:
-            path, shown, total = str(result["path"]), len(result["content"]), int(result["characters"])
-            known = self._read.get(path, FileRead(path, 0, total))
-            self._read[path] = FileRead(path, min(total, known.characters + shown), total)
+            path, content, total = str(result["path"]), str(result["content"]), int(result["characters"])
+            known = self._read.setdefault(path, FileRead(path, 0, total))
+            # It may have been told whole once more, its first answer having been shortened in the history.
+            if (path, content) not in self._windows:
+                self._windows.add((path, content))
+                self._read[path] = FileRead(path, min(total, known.characters + len(content)), total)
 
     async def execute(self) -> RunFinished:
         """The whole run. Its first event is `run_started`, its last `run_finished`, also when it is cancelled.
