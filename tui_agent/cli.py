@@ -6,7 +6,6 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Coroutine, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +180,9 @@ def _settings(options: Namespace) -> Settings:
     flags = {name: value for name in FLAGS if (value := getattr(options, name)) is not None}
     if options.no_record:
         flags["record"] = "0"
+    # `--help` does without, here and below.
+    from pathlib import Path
+
     env_file = None if options.env_file is None else Path(options.env_file)
     try:
         cwd = Path.cwd()
@@ -239,6 +241,8 @@ def _output(name: str | None, *, force: bool) -> OutputFile | None:
     """The file of `-o`, checked."""
     if name is None:
         return None
+    from pathlib import Path
+
     from tui_agent.cli_output import OutputFile
     from tui_agent.report.export import ExportError, check_target
 

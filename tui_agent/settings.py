@@ -9,12 +9,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from tui_agent.request import UsageError
 from tui_agent.settings_kinds import LANGUAGE, MODEL, SECRET, SWITCH, THEME, URL, Kind, read_url, seconds, whole
 from tui_agent.settings_sources import RANKS, Found, bad_value, read_config, read_env_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["APP_NAME", "Documented", "Settings", "UsageError", "default_config_file", "documented", "env_example"]
 

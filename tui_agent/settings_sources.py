@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_agent.request import UsageError
 from tui_agent.settings_kinds import SWITCH, Kind
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # By rank, the lowest first.
 RANKS = ("default", "config.toml", ".env", "environment", "command line")

@@ -94,6 +94,7 @@ async def pydantic_ai(url: str, count: FirstTurn) -> None:
 
 async def langgraph(url: str, count: FirstTurn) -> None:
     """LangChain's, its ready ReAct agent."""
+    import httpx2
     from langchain_core.tools import tool
     from langchain_openai import ChatOpenAI
     from langgraph.prebuilt import create_react_agent
@@ -105,17 +106,21 @@ async def langgraph(url: str, count: FirstTurn) -> None:
         """What a directory holds."""
         return json.dumps(listing[path])
 
-    model = ChatOpenAI(model="bench", base_url=url, api_key="none", streaming=True, max_retries=0)
-    graph = create_react_agent(model, [list_directory], prompt=SYSTEM)
     asked = {"messages": [{"role": "user", "content": QUERY}]}
     bound = {"recursion_limit": 4 * MOST_TURNS}
-    count.first_turn()
-    heard = [part async for part in graph.astream(asked, bound, stream_mode=["messages", "updates"])]
+    async with httpx2.AsyncClient(timeout=30, trust_env=False, verify=False) as http:
+        model = ChatOpenAI(
+            model="bench", base_url=url, api_key="none", streaming=True, max_retries=0, http_async_client=http
+        )
+        graph = create_react_agent(model, [list_directory], prompt=SYSTEM)
+        count.first_turn()
+        heard = [part async for part in graph.astream(asked, bound, stream_mode=["messages", "updates"])]
     assert heard[-1][1]["agent"]["messages"][-1].content
 
 
 async def smolagents(url: str, count: FirstTurn) -> None:
     """Hugging Face's; it ends with a call of `final_answer`, so that the server streams the report as one."""
+    from rich.console import Console
     from smolagents import LogLevel, OpenAIModel, ToolCallingAgent, tool
 
     listing = await _listing(url)
@@ -140,6 +145,8 @@ async def smolagents(url: str, count: FirstTurn) -> None:
         stream_outputs=True,
         verbosity_level=LogLevel.OFF,
     )
+    # It shows what streams on a console, which is none of the loop's work.
+    agent.logger.console = Console(quiet=True)
     count.first_turn()
     heard = list(agent.run(QUERY, stream=True))
     assert heard[-1].output
