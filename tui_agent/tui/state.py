@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tui_agent import events as ev
 from tui_agent.tui.calls import Call, Phase
+from tui_agent.tui.services import BREAKER_NAMES, Services
 from tui_agent.tui.stream import Stream
 from tui_agent.tui.views import (
     DEFAULT_THRESHOLD,
@@ -46,68 +47,52 @@ __all__ = [
     "Turn",
 ]
 
-BREAKER_NAMES = ("get_repo_info", "list_directory", "find_files", "read_file", "get_commits", "llm", "snapshot")
-HISTORY = 240
-"""How many values of a quota are kept for its sparkline."""
 NOTICES = 200
 """How many notices are kept."""
 CONCURRENT = 16
 """So many calls may go on at once before it is looked which of them ended meanwhile."""
-SAME_WINDOW = 5
-"""Seconds by which two replies of one rate-limit window may differ in their `reset`."""
 
 
 @dataclass(slots=True)
-class DashboardState:
+class DashboardState(Services):
     """Everything that the dashboard shows, as a function of the events applied so far.
 
     Args:
         threshold: the failures of a breaker that no event has named yet.
     """
 
-    threshold: int = DEFAULT_THRESHOLD
-    at: float = 0.0
     last: ev.Event | None = None
-    run: RunInfo = field(default_factory=RunInfo)
     tokens: Tokens = field(default_factory=Tokens)
     turns: list[Turn] = field(default_factory=list)
     calls: dict[str, Call] = field(default_factory=dict)
     lanes: list[Call] = field(default_factory=list)
     snapshot_call: Call | None = None
-    breakers: dict[str, BreakerRow] = field(default_factory=dict)
-    quota: dict[str, QuotaRow] = field(default_factory=dict)
     notices: list[ev.Notice] = field(default_factory=list)
     report: ReportState = field(default_factory=ReportState)
     grounding: GroundingState | None = None
-    revisions: Revisions = field(default_factory=Revisions)
     _turns: dict[int, Turn] = field(default_factory=dict)
     _under_way: list[Call] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        for name in BREAKER_NAMES:
-            self.breakers.setdefault(name, BreakerRow(name, threshold=self.threshold))
 
     def under_way(self) -> list[Call]:
         """The calls that have not ended yet, found without looking through all that ever were."""
         self._under_way = [call for call in self._under_way if call.running]
         return self._under_way
 
-    # -- time and dispatch ------------------------------------------------------------------
-
-    def advance(self, now: float) -> None:
-        """Say that it is `now` (run seconds), as far as the next event without a time of this run goes."""
-        self.at = max(self.at, now)
-
     def apply(self, event: ev.Event) -> None:
-        """Take in one event; types that are not known here, and stragglers of an earlier run, change nothing."""
+        """Take in one event.
+
+        Types that are not known here change nothing; those of another run, only what belongs to the process.
+        """
         if isinstance(event, ev.RunStarted):
             self.last = event
             self._start(event)
             return
-        of_this_run = event.run_id is not None and event.run_id == self.run.run_id
-        if of_this_run:
+        if self._is_own(event):
             self.at = max(self.at, event.at)
-        elif not isinstance(event, (ev.BreakerChanged, ev.Quota) if event.run_id else (ev.BreakerChanged, ev.Notice)):
+        elif event.run_id is not None:
+            self.overhear(event)
+            return
+        elif not isinstance(event, ev.BreakerChanged | ev.Notice):
             return
         handler: Callable[[ev.Event], None] | None = getattr(self, f"_on_{event.type}", None)
         if handler is not None:
@@ -123,8 +108,11 @@ class DashboardState:
             row.spent, row.counted = 0, False
         self.at = event.at
         self.report.begin(self.run.run_id, event.follows, event.question)
+        goes_on = event.follows is not None and event.follows in self.report.runs
         self.run = RunInfo(
             run_id=event.run_id,
+            follows=event.follows,
+            previous=self.run.previous if goes_on else event.previous,
             repo=event.repo,
             source=event.source,
             ref=event.ref,
@@ -334,10 +322,7 @@ class DashboardState:
         if call is not None:
             call.fail(event.at, event.attempt, event.reason, event.status)
             self._touch_request(call)
-        row = self.breakers.get(event.name)
-        if row is not None and row.state == "closed":
-            row.failures = min(row.failures + 1, row.threshold)
-            self.revisions.raise_("breakers")
+        self._failed(event.name)
 
     def _on_retry_scheduled(self, event: ev.RetryScheduled) -> None:
         call = self._request(event.call_id, event.name)
@@ -350,46 +335,3 @@ class DashboardState:
         if call is not None:
             call.wait(event.at, "limit", event.seconds, reason=event.kind)
             self._touch_request(call)
-
-    # -- what belongs to the process --------------------------------------------------------
-
-    def _succeeded(self, name: str) -> None:
-        # A closed breaker emits nothing while it counts: failures in a row are told by the attempts.
-        row = self.breakers.get(name)
-        if row is not None and row.state == "closed" and row.failures:
-            row.failures = 0
-            self.revisions.raise_("breakers")
-
-    def _on_breaker_changed(self, event: ev.BreakerChanged) -> None:
-        row = self.breakers.setdefault(event.name, BreakerRow(event.name))
-        row.state, row.failures, row.threshold, row.cause = event.state, event.failures, event.threshold, event.cause
-        row.retry_at = None
-        if event.state == "open" and event.retry_in is not None:
-            since = event.at if event.run_id is not None and event.run_id == self.run.run_id else self.at
-            row.retry_at = since + event.retry_in
-        row.isolated = event.state == "open" and event.cause == "user"
-        for other in self.breakers.values():
-            if other.cause is None:  # they share one setting, and this is the first that tells it
-                other.threshold = event.threshold
-        self.revisions.raise_("breakers")
-
-    def _on_quota(self, event: ev.Quota) -> None:
-        row = self.quota.get(event.resource)
-        if row is None:
-            row = QuotaRow(event.resource, event.limit, event.remaining, event.used, event.reset)
-            self.quota[event.resource] = row
-        elif event.reset < row.reset - SAME_WINDOW:
-            return  # a late reply of the window before
-        same_window = event.reset <= row.reset + SAME_WINDOW
-        if row.counted:
-            row.spent += max(0, event.used - row.used) if same_window else event.used
-        elif event.run_id is not None and event.run_id == self.run.run_id:
-            # What others spent of the same token before is not this run's: the first reply counts itself.
-            row.spent, row.counted = min(1, event.used), True
-        if not same_window or event.used >= row.used:  # replies of one window may come out of order
-            row.limit, row.remaining, row.used = event.limit, event.remaining, event.used
-        row.reset = max(row.reset, event.reset)
-        row.history.append(row.remaining)
-        if len(row.history) > 2 * HISTORY:
-            del row.history[:-HISTORY]
-        self.revisions.raise_("quota")

@@ -49,10 +49,12 @@ class RunInfo:
     """What is known of the run as a whole; `outcome` is the word that stands on the screen.
 
     `cache_hits` counts the calls that the disk cache answered, `revalidated` those for which it was asked whether
-    they had changed.
+    they had changed. `follows` is the run that it goes on with, `previous` the one before of the same repository.
     """
 
     run_id: str | None = None
+    follows: str | None = None
+    previous: str | None = None
     repo: str = ""
     source: Literal["github", "local"] | None = None
     ref: str | None = None
@@ -206,6 +208,11 @@ class ReportState:
         """Another text takes this one's place."""
         self.stream, self.turn, self.final = stream, turn, False
         self.generation += 1
+
+    @property
+    def runs(self) -> list[str | None]:
+        """The ids of the runs whose reports stand before this run's own."""
+        return [chapter.run_id for chapter in self.chapters]
 
     def begin(self, ended: str | None, follows: str | None, question: str) -> None:
         """A run begins: the chapters stay as far as it goes on with them.
