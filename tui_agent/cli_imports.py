@@ -16,8 +16,9 @@ PAUSE = 0.025
 """Seconds that importing waits after a key: about what it takes to draw its answer."""
 LONGEST = 2.0
 """Seconds that it waits in all, however much is typed."""
-# Brings click, Pygments and a progress bar: a tenth of the time until a model can be called.
-SPARED = frozenset({"httpx._main", "httpx2._main"})
+# The HTTP clients' command line brings click, Pygments and a progress bar: a tenth of the time until a model can be
+# called. The SDK's bridge to aiohttp brings that, where it happens to be installed: another tenth.
+SPARED = frozenset({"httpx._main", "httpx2._main", "openai._vendor.httpx_aiohttp"})
 
 
 class Courtesy(MetaPathFinder):
@@ -38,7 +39,7 @@ class Courtesy(MetaPathFinder):
         """Wait, and find nothing.
 
         Raises:
-            ModuleNotFoundError: for the HTTP clients' own command line, which they do without where it is not there.
+            ModuleNotFoundError: for what is not used here, and which its importer does without where it is not there.
         """
         if name in SPARED:
             raise ModuleNotFoundError(f"{name} is not needed here", name=name)
