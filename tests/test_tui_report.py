@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -10,8 +11,11 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.geometry import Region
+from textual.widgets import OptionList
 
 from tui_agent import events as ev
+from tui_agent.tui.saving import picture_of
+from tui_agent.tui.screens.evidence import EvidenceScreen
 from tui_agent.tui.state import DashboardState
 from tui_agent.tui.widgets.markdown_view import MarkdownView
 from tui_agent.tui.widgets.report import ReportPane
@@ -321,3 +325,111 @@ async def test_a_tiny_pane_survives() -> None:
             await pilot.resize_terminal(*size)
             await pilot.pause()
         assert "Words of part 7." in app.seen()
+
+
+# -- evidence -------------------------------------------------------------------------------
+
+WEB = "https://github.com/a/b/blob/" + "c" * 40
+CLAIMS = "# R\n\n" + "Words.\n\n" * 30 + "See `src/app.py` and `made_up()`.\n\n| f |\n| --- |\n| `src/app.py` |\n"
+
+
+def grounding(*, url: str | None = f"{WEB}/src/app.py", bad: bool = True) -> ev.Grounding:
+    seen = {"claim": "src/app.py", "source": "read", "kind": "path", "start": CLAIMS.index("src/app.py")}
+    made_up = {"claim": "made_up()", "source": None, "kind": "code", "reason": "This text was not seen."}
+    return ev.Grounding(
+        run_id="r",
+        supported=[seen if url is None else {**seen, "url": url}],
+        unsupported=[{**made_up, "start": CLAIMS.index("made_up()")}] if bad else [],
+    )
+
+
+def links(pane: ReportPane) -> list[str]:
+    placement = pane.view._placement
+    placement.lay_out(0, placement.height)
+    return [link.href for block in range(len(placement.document.blocks)) for link in placement.links(block)]
+
+
+def shown_text(app: PaneApp) -> str:
+    view = app.pane.view
+    return "\n".join(view.render_line(y).text for y in range(view.size.height))
+
+
+async def test_the_border_says_how_much_was_observed_by_word_and_shape() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(90, 20)):
+        app.start()
+        app.tell(grounding())
+        app.end("completed", CLAIMS)
+        assert Content.from_markup(str(app.pane.border_subtitle)).plain == "✔ completed · ▲ evidence 1 of 2"
+        app.start()
+        app.tell(grounding(bad=False))
+        app.end("completed", CLAIMS)
+        assert Content.from_markup(str(app.pane.border_subtitle)).plain == "✔ completed · ✓ evidence 1 of 1"
+
+
+async def test_what_was_seen_becomes_a_link_once_the_report_is_whole() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(90, 20)):
+        app.start()
+        app.write(CLAIMS)
+        before = app.pane.view._placement.height
+        app.tell(grounding())
+        assert links(app.pane) == [], "while it streams nothing is made of it"
+        app.end("completed", CLAIMS)
+        assert links(app.pane) == [f"{WEB}/src/app.py"] * 2
+        assert app.pane.view._placement.height == before, "a link takes no room"
+        app.start()
+        app.end("completed", "# Other\n\n`src/app.py`\n")
+        assert links(app.pane) == [], "they were another report's"
+
+
+@pytest.mark.parametrize("url", [None, "javascript:alert(1)", "file:///etc/passwd", "https://", 'https://x/" y'])
+async def test_only_addresses_of_the_web_become_links(url: str | None) -> None:
+    app = PaneApp()
+    async with app.run_test(size=(90, 20)):
+        app.start()
+        app.tell(grounding(url=url))
+        app.end("completed", CLAIMS)
+        assert links(app.pane) == []
+
+
+async def test_v_lists_the_claims_what_was_not_observed_first() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(90, 20)) as pilot:
+        app.start()
+        app.tell(grounding())
+        app.end("completed", CLAIMS)
+        app.pane.focus()
+        await pilot.press("v")
+        await pilot.pause()
+        rows = app.screen.query_one(OptionList)
+        shown = [str(rows.get_option_at_index(index).prompt) for index in range(rows.option_count)]
+        assert shown[0] == "✗ made_up()  code\n  This text was not seen."
+        assert shown[1].startswith("✓ src/app.py  path\n  read")
+        await pilot.press("down", "enter")
+        assert app.opened == [f"{WEB}/src/app.py"]
+        await pilot.press("up", "enter")
+        await pilot.pause()
+        assert not isinstance(app.screen, EvidenceScreen)
+        assert "made_up()" in shown_text(app), "enter on what has no address goes to its place"
+        assert app.pane.view.scroll_offset.y > 20
+
+
+async def test_v_says_that_there_is_nothing_while_nothing_was_checked() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(90, 20)) as pilot:
+        app.start()
+        app.pane.focus()
+        await pilot.press("v")
+        assert not isinstance(app.screen, EvidenceScreen)
+
+
+async def test_a_picture_of_the_screen_loads_nothing() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(60, 10)):
+        app.start()
+        app.end("completed", CLAIMS)
+        svg = picture_of(app)
+        assert svg.startswith("<svg")
+        assert not re.search(r"url\(\s*['\"]?(?!#)|@import|@font-face|<(?:script|image|use|foreignObject)\b", svg)
+        assert re.findall(r"""(?:href|src)=["'](?!#)""", svg) == []

@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -193,16 +193,20 @@ def suggest_name(repo: str, suffix: str = ".md", *, run_id: str = "") -> str:
     return f"{stem or 'repository'}-{re.sub(r'[^A-Za-z0-9]', '', run_id)[:_SHORT_ID] or 'report'}{suffix}"
 
 
-def check_target(path: Path) -> None:
+def check_target(path: Path, suffixes: Sequence[str] = tuple(RENDERERS)) -> None:
     """Say now what would keep `write` from writing there.
+
+    Args:
+        path: where to.
+        suffixes: what its name may end in.
 
     Raises:
         ExportError: unknown suffix, no such folder, no file, or no permission.
     """
     shown = one_line(str(path), 120)
-    if path.suffix.lower() not in RENDERERS:
-        *some, last = RENDERERS
-        raise ExportError(f"{shown} has to end in {', '.join(some)} or {last}.")
+    if path.suffix.lower() not in suffixes:
+        *some, last = suffixes
+        raise ExportError(f"{shown} has to end in {', '.join(some)}{' or ' if some else ''}{last}.")
     try:
         target = path.resolve()
         there = target.exists()
@@ -235,7 +239,24 @@ def write(path: Path, document: ReportDocument, *, force: bool = False) -> Path:
         ExportError: it cannot be written, and why.
     """
     check_target(path)
-    text = RENDERERS[path.suffix.lower()](document)
+    return write_text(path, RENDERERS[path.suffix.lower()](document), force=force)
+
+
+def write_text(path: Path, text: str, *, force: bool = False) -> Path:
+    """Write a text whole or not at all.
+
+    Args:
+        path: where to, as `check_target` allows it.
+        text: what.
+        force: replace a file that is there.
+
+    Returns:
+        Where the file is, symbolic links resolved.
+
+    Raises:
+        TargetExistsError: a file is there and `force` is not given.
+        ExportError: it cannot be written, and why.
+    """
     try:
         target = path.resolve()
         _write_whole(target, text.encode("utf-8", "replace"), force)

@@ -306,6 +306,15 @@ class DashboardApp(App[int]):
         """Ask for a file and write the report there."""
         saving.save(self, self._stage, self._explain)
 
+    def action_picture(self) -> None:
+        """Ask for a file and write a picture of the screen there."""
+        # the palette, from which this is asked for, is gone by then
+        self.set_timer(0.1, lambda: saving.save_picture(self, self._stage, self._explain))
+
+    def action_evidence(self) -> None:
+        """List which claims of the report were observed."""
+        self.board.report.action_evidence()
+
     def action_copy(self) -> None:
         """Copy the report, where the terminal allows it (OSC 52)."""
         saving.copy(self, self._stage, self._explain)
@@ -376,7 +385,7 @@ class DashboardApp(App[int]):
                 continue
             yield SystemCommand(title, text, self._command(action))
         for command in super().get_system_commands(screen):
-            if command.title in ("Theme", "Quit", "Screenshot"):
+            if command.title in ("Theme", "Quit"):
                 yield command
 
     def _command(self, action: str) -> Callable[[], Awaitable[None]]:

@@ -71,6 +71,7 @@ HELP: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
         (
             ("t", "its contents, or back to the text"),
             ("tab", "next link (shift+tab: the one before); enter opens it"),
+            ("v", "the evidence: which claims were observed, and where"),
             ("end", "follow the end again, where one has scrolled away"),
             ("s", "save it to a file"),
             ("y", "copy it, where the terminal allows that (OSC 52)"),
@@ -119,6 +120,8 @@ COMMANDS: Final[tuple[tuple[str, str, str], ...]] = (
     ("Cancel the run", "Stop it; what was seen stays", "cancel"),
     ("Ask", "Go to the input: a repository or a question", "ask"),
     ("Save the report", "Write it to a file", "save"),
+    ("Save a picture", "Write the screen to a file, as SVG", "picture"),
+    ("Evidence", "Which claims of the report were observed, and where", "evidence"),
     ("Copy the report", "To the clipboard, where the terminal allows that", "copy"),
     ("Search the trace", "Find a text in thoughts, calls and observations", "search"),
     ("Recorded runs", "Open, search, save or delete one", "history"),

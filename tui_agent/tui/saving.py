@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App
 
+from tui_agent.events import JsonObject
 from tui_agent.tui.stage import Stage
 from tui_agent.tui.state import DashboardState
 
 if TYPE_CHECKING:
     from tui_agent.report.export import ReportDocument
+
+PICTURES = (".svg",)
+_FONT_FACE = re.compile(r"@font-face\s*\{[^{}]*\}\s*")
 
 
 def document_of(state: DashboardState, created: float) -> ReportDocument:
@@ -24,7 +29,7 @@ def document_of(state: DashboardState, created: float) -> ReportDocument:
     """
     from tui_agent.report.export import ReportDocument
 
-    run, claims = state.run, state.grounding
+    run = state.run
     return ReportDocument(
         repo=run.repo,
         commit=run.commit,
@@ -41,8 +46,23 @@ def document_of(state: DashboardState, created: float) -> ReportDocument:
         tool_calls=run.tool_calls,
         requests=run.requests or 0,
         elapsed=run.elapsed or 0.0,
-        grounding=None if claims is None else {"supported": claims.supported, "unsupported": claims.unsupported},
+        grounding=_claims(state),
     )
+
+
+def _claims(state: DashboardState) -> JsonObject | None:
+    """The claims, each where it stands in the text with all its chapters."""
+    grounding, before = state.grounding, len(state.report.before)
+    if grounding is None:
+        return None
+    lists = {"supported": grounding.supported, "unsupported": grounding.unsupported}
+    return {name: [moved(item, before) for item in items] for name, items in lists.items()}
+
+
+def moved(item: JsonObject, by: int) -> JsonObject:
+    """A claim that stands so many characters later."""
+    start = item.get("start")
+    return {**item, "start": start + by} if isinstance(start, int) else item
 
 
 def save(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
@@ -77,6 +97,42 @@ def save(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
             explain(f"Saved as {name}.")
 
     app.push_screen(save_screen(suggest_name(state.run.repo), tuple(RENDERERS), accept), saved)
+
+
+def picture_of(app: App[int]) -> str:
+    """The screen as an SVG that loads nothing: the fonts that Textual would have fetched are left to the viewer."""
+    return _FONT_FACE.sub("", app.export_screenshot())
+
+
+def save_picture(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
+    """Ask for a file and write a picture of the dashboard there, as it was when this was asked for.
+
+    Args:
+        app: whose screen.
+        stage: what it shows.
+        explain: says what came of it.
+    """
+    from tui_agent.report.export import ExportError, TargetExistsError, check_target, suggest_name, write_text
+    from tui_agent.tui.screens.save import save_screen
+
+    svg = picture_of(app)
+
+    def accept(path: Path, force: bool) -> str | None:
+        try:
+            check_target(path, PICTURES)
+            write_text(path, svg, force=force)
+        except TargetExistsError as error:
+            return f"{error} Enter again replaces it."
+        except ExportError as error:
+            return str(error)
+        return None
+
+    def saved(name: str | None) -> None:
+        if name is not None:
+            explain(f"Saved as {name}.")
+
+    name = suggest_name(stage.state.run.repo or "dashboard", PICTURES[0], run_id="screen")
+    app.push_screen(save_screen(name, PICTURES, accept, title="Save a picture"), saved)
 
 
 def copy(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:

@@ -11,7 +11,13 @@ from tui_agent.safe_text import one_line
 from tui_agent.tui.screens.dialog import AskScreen
 
 
-def save_screen(suggestion: str, suffixes: Sequence[str], save: Callable[[Path, bool], str | None]) -> AskScreen:
+def save_screen(
+    suggestion: str,
+    suffixes: Sequence[str],
+    save: Callable[[Path, bool], str | None],
+    *,
+    title: str = "Save the report",
+) -> AskScreen:
     """The screen that asks for a file.
 
     Args:
@@ -19,6 +25,7 @@ def save_screen(suggestion: str, suffixes: Sequence[str], save: Callable[[Path, 
         suffixes: what names may end in; each stands for a format.
         save: writes the file, replacing one that is there where the flag says so; answers None, or one sentence
             about what went wrong.
+        title: what is asked.
     """
     refused: set[Path] = set()
 
@@ -39,4 +46,4 @@ def save_screen(suggestion: str, suffixes: Sequence[str], save: Callable[[Path, 
         ("\nfolder   ", "$foreground-muted"),
         one_line(str(Path.cwd()), 200),
     )
-    return AskScreen("Save the report", hint, accept, value=suggestion)
+    return AskScreen(title, hint, accept, value=suggestion)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.safe_text import visible
@@ -57,6 +57,10 @@ class Block:
     def read_again(self) -> None:
         """Forget what was read: the block's links may lead somewhere now."""
         self._tokens, self._node, self.width = self.tokens(), None, -1
+
+    def forget(self) -> None:
+        """Read the source again when it is next laid out."""
+        self._tokens, self._node, self.width = None, None, -1
 
 
 class OpenFence(Block):
@@ -110,7 +114,8 @@ class Document:
         self._return = False  # the text so far ends with a CR, which may be half of a line's end
         self._seen = 0  # how much of the open end was searched for finished blocks
         self._references: dict[str, Any] = {}
-        self._reader = Reader(self._references)
+        self._targets: dict[str, str] = {}
+        self._reader = Reader(self._references, self._targets)
         self._waiting: dict[str, list[Block]] = {}
         self._borrowers: list[Block] = []  # finished blocks that have links by definitions in the open end
         self._fence: OpenFence | None = None
@@ -143,6 +148,21 @@ class Document:
             text = "\r" + text
         self._return = text.endswith("\r")
         self._open += text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
+
+    def link(self, targets: Mapping[str, str]) -> bool:
+        """Have code that names something lead there; returns whether any block is to be laid out again.
+
+        Args:
+            targets: addresses by code span.
+        """
+        if dict(targets) == self._targets:
+            return False
+        self._targets = dict(targets)
+        self._reader.aim(self._targets)
+        concerned = [block for block in self.blocks if "`" in block.source]
+        for block in concerned:
+            block.forget()
+        return bool(concerned)
 
     def update(self, *, streaming: bool) -> int:
         """Read what was appended.
@@ -186,7 +206,7 @@ class Document:
         for label, value in found.items():
             if label not in self._references:
                 self._references[label] = value
-                self._reader = Reader(self._references)  # what it remembers may be links now
+                self._reader = Reader(self._references, self._targets)  # what it remembers may be links now
                 again += self._waiting.pop(label, [])
         for block in again:
             block.read_again()
@@ -218,7 +238,7 @@ class Document:
         source = calm(self._open) if streaming else self._open
         # nothing yet: the grammar, which is not needed for that, is imported when there is time
         parts, found = split(source) if source else ([], {})
-        reader = Reader(ChainMap(self._references, dict(found))) if found else self._reader
+        reader = Reader(ChainMap(self._references, dict(found)), self._targets) if found else self._reader
         starts = _line_starts(source)
         ends = [*(starts[part.line] for part in parts[1:]), len(source)]
         for part, end in zip(parts, ends, strict=False):  # no parts, but an end
@@ -238,7 +258,7 @@ class Document:
         again, self._borrowers = self._borrowers, []
         for block in again:
             block.read_again()
-            self._reader = Reader(self._references)
+            self._reader = Reader(self._references, self._targets)
         return again
 
     def _above(self) -> Kind | None:

@@ -6,10 +6,11 @@ Nothing here is markup or an action: a run carries text made safe, names of styl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -133,9 +134,14 @@ def wrap(runs: Sequence[Run], text: str, width: int) -> list[Piece]:
     return pieces
 
 
-def inline_of(children: Sequence[Token]) -> Inline:
-    """What markdown-it's inline tokens (the children of one `inline` token) look like."""
-    writer = _Writer()
+def inline_of(children: Sequence[Token], targets: Mapping[str, str] = MappingProxyType({})) -> Inline:
+    """What markdown-it's inline tokens (the children of one `inline` token) look like.
+
+    Args:
+        children: the tokens.
+        targets: where code leads that names something; only http(s) addresses count.
+    """
+    writer = _Writer(targets)
     for index, child in enumerate(children):
         writer.add(child, children[index + 1] if index + 1 < len(children) else None)
     return Inline(writer.runs)
@@ -149,7 +155,8 @@ def plain(text: str) -> Inline:
 class _Writer:
     """Turns inline tokens into runs, one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, targets: Mapping[str, str]) -> None:
+        self.targets = targets
         self.runs: list[Run] = []
         self.styles: list[str] = []
         self.links: list[Link | None] = []  # those that are open, None for those that lead nowhere
@@ -177,7 +184,8 @@ class _Writer:
             case "hardbreak":
                 self.write("\n")
             case "code_inline":
-                self.write(visible(token.content), "code")
+                href = self.targets.get(token.content.strip(), "") if not self.links else ""
+                self.write(visible(token.content), "code", link=Link(href) if openable(href) else None)
             case "image":
                 alt = visible(token.content).replace("\n", " ").strip()
                 self.write(f"[image: {alt}]" if alt else "[image]", "image")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tui_agent.safe_text import visible
@@ -96,12 +97,19 @@ class Reader:
 
     Args:
         references: link definitions by label, as markdown-it keeps them; looked at when a text is read.
+        targets: where code leads that names something.
     """
 
-    def __init__(self, references: References) -> None:
+    def __init__(self, references: References, targets: Mapping[str, str] = MappingProxyType({})) -> None:
         self._references = references
+        self._targets = targets
         self._known: dict[str, Inline] = {}
         self._used: dict[str, Inline] = {}
+
+    def aim(self, targets: Mapping[str, str]) -> None:
+        """Have code lead elsewhere; what was read is read again."""
+        self._targets = targets
+        self._known, self._used = {}, {}
 
     def forget(self) -> None:
         """Keep only what was read since the last time this was called."""
@@ -149,7 +157,7 @@ class Reader:
 
         found = self._used.get(content) or self._known.get(content)
         if found is None and _is_tame(content):
-            found = inline_of(markdown_grammar.inside(content, self._references))
+            found = inline_of(markdown_grammar.inside(content, self._references), self._targets)
         elif found is None:
             found = Inline((Run(visible(content).expandtabs(TAB).replace("\n", " ")),))
         self._used[content] = found

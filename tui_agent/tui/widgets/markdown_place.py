@@ -62,6 +62,10 @@ class Placement:
         self._ready = 0
         self._stack(0)
 
+    def again(self) -> None:
+        """Some blocks are to be laid out again; what they say, and so their height, is the same."""
+        self._ready = 0
+
     def renew(self, first: int) -> None:
         """The document's blocks changed, from number `first` on."""
         del self._heights[first:]

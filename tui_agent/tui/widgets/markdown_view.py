@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from time import perf_counter
 from typing import ClassVar
 
@@ -131,6 +132,35 @@ class MarkdownView(LinkedView, can_focus=True):
         if self._streaming:
             self._streaming, self._dirty = False, True
         self.flush()
+
+    def link(self, targets: Mapping[str, str]) -> None:
+        """Have code that names something lead there: once, when the text is whole.
+
+        Args:
+            targets: addresses by code span; only http(s) ones open.
+        """
+        if self._placement.document.link(targets):
+            place = self._place()
+            self._active = self._hovered = None
+            self._placement.again()
+            self._lay_out_seen(place)
+            self._show(place)
+
+    def scroll_to_text(self, start: int) -> None:
+        """Put what stands at a character of the text at the top of the screen.
+
+        Args:
+            start: characters before it.
+        """
+        block = 0
+        for block, one in enumerate(self._placement.document.blocks):  # noqa: B007
+            start -= len(one.source)
+            if start < 0:
+                break
+        self.following, self._chosen = False, None
+        self._lay_out_seen((block, 0))
+        self._show((block, 0))
+        self._tell_section()
 
     def clear(self) -> None:
         """Show nothing, and follow what will come."""

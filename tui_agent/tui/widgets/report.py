@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 
 from tui_agent.safe_text import one_line, visible
-from tui_agent.tui.state import Area, DashboardState, RunInfo
+from tui_agent.tui.state import Area, DashboardState, GroundingState, RunInfo
 from tui_agent.tui.widgets.markdown_contents import Contents
 from tui_agent.tui.widgets.markdown_parse import warm
 from tui_agent.tui.widgets.markdown_view import MarkdownView
@@ -28,8 +28,11 @@ class ReportPane(Pane):
     """The report, streamed; the contents stand at its side where there is room, or over it when asked for."""
 
     TITLE = "Report"
-    AREAS: ClassVar[tuple[Area, ...]] = ("report", "run")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("t", "contents", "Contents")]
+    AREAS: ClassVar[tuple[Area, ...]] = ("report", "run", "grounding")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "contents", "Contents"),
+        Binding("v", "evidence", "Evidence"),
+    ]
     DEFAULT_CSS = """
     ReportPane {
         layout: horizontal;
@@ -59,6 +62,8 @@ class ReportPane(Pane):
         self._drawn = 0
         self._state = self._said = Content()
         self._href: str | None = None
+        self._grounding: GroundingState | None = None
+        self._before = 0  # characters of earlier chapters
 
     def compose(self) -> ComposeResult:
         """The text, and what docks beside it."""
@@ -106,7 +111,10 @@ class ReportPane(Pane):
             self._drawn = len(text)
         if whole:
             self.view.finish()
-        self._state = _state(run, writing=self._drawn > 0 and not whole)
+        self._grounding = state.grounding if whole else None
+        self._before = len(report.before) if self._grounding else 0
+        self.view.link(_targets(self._grounding))
+        self._state = _state(run, writing=self._drawn > 0 and not whole, grounding=self._grounding)
         self._say()
 
     def _begin(self, text: str, *, whole: bool) -> None:
@@ -131,6 +139,20 @@ class ReportPane(Pane):
         if words != self._said:
             # each time it is set, the whole pane is drawn again
             self._said = self.border_subtitle = words
+
+    def action_evidence(self) -> None:
+        """List the claims of the report and where each was seen."""
+        grounding = self._grounding
+        if grounding is None or not (grounding.supported or grounding.unsupported):
+            self.notify("There is no evidence to show: the claims are checked when a report is written.", markup=False)
+            return
+        from tui_agent.tui.screens.evidence import EvidenceScreen
+
+        def chosen(start: int | None) -> None:
+            if start is not None:
+                self.view.scroll_to_text(self._before + start)
+
+        self.app.push_screen(EvidenceScreen(grounding), chosen)
 
     # -- contents ---------------------------------------------------------------------------
 
@@ -207,11 +229,27 @@ def _placeholder(run: RunInfo) -> str:
     return "No report was written."
 
 
-def _state(run: RunInfo, *, writing: bool) -> Content:
-    """How far the report is, by shape, colour and word."""
+def _targets(grounding: GroundingState | None) -> dict[str, str]:
+    """Where code leads that names what was seen; what was never seen leads nowhere."""
+    if grounding is None:
+        return {}
+    return {
+        str(item["claim"]): item["url"]
+        for item in grounding.supported
+        if item.get("kind") in ("path", "lines", "sha") and isinstance(item.get("url"), str) and item.get("claim")
+    }
+
+
+def _state(run: RunInfo, *, writing: bool, grounding: GroundingState | None = None) -> Content:
+    """How far the report is and how much of it was observed, by shape, colour and word."""
     if writing:
         return Content.styled("▌ streaming…", "$text-primary")
     if run.outcome in {"idle", "running"}:
         return Content()
     sign = RUN_SIGNS[run.outcome]
-    return Content.assemble((f"{sign.shape} {run.outcome}", sign.style))
+    said = Content.assemble((f"{sign.shape} {run.outcome}", sign.style))
+    if grounding is None or not (grounding.supported or grounding.unsupported):
+        return said
+    good, every = len(grounding.supported), len(grounding.supported) + len(grounding.unsupported)
+    shape, style = ("▲", "$text-warning") if good < every else ("✓", "$text-success")
+    return Content.assemble(said, " · ", (f"{shape} evidence {good:,} of {every:,}", style))
