@@ -15,11 +15,14 @@ MOST_TURNS = 500
 Listing = dict[str, dict[str, Any]]
 
 
-class FirstTurn(Protocol):
-    """Is told when the set-up ends."""
+class Count(Protocol):
+    """Is told what counts."""
 
     def first_turn(self) -> None:
         """The first turn begins."""
+
+    def last_piece(self) -> None:
+        """The report is there."""
 
 
 async def fetch_listing(http: Any, url: str) -> Listing:
@@ -50,7 +53,7 @@ def _client(url: str) -> Any:
     return openai.AsyncOpenAI(api_key="none", base_url=url, http_client=http, max_retries=0)
 
 
-async def openai_agents(url: str, count: FirstTurn) -> None:
+async def openai_agents(url: str, count: Count) -> None:
     """OpenAI's own."""
     import agents
 
@@ -68,10 +71,11 @@ async def openai_agents(url: str, count: FirstTurn) -> None:
         count.first_turn()
         result = agents.Runner.run_streamed(agent, QUERY, max_turns=MOST_TURNS)
         heard = [event async for event in result.stream_events()]
+        count.last_piece()
         assert heard and result.final_output
 
 
-async def pydantic_ai(url: str, count: FirstTurn) -> None:
+async def pydantic_ai(url: str, count: Count) -> None:
     """Pydantic's."""
     from pydantic_ai import Agent, AgentRunResultEvent, UsageLimits
     from pydantic_ai.models.openai import OpenAIChatModel
@@ -89,10 +93,11 @@ async def pydantic_ai(url: str, count: FirstTurn) -> None:
         count.first_turn()
         async with agent.run_stream_events(QUERY, usage_limits=UsageLimits(request_limit=None)) as stream:
             heard = [event async for event in stream]
+        count.last_piece()
         assert isinstance(heard[-1], AgentRunResultEvent) and heard[-1].result.output
 
 
-async def langgraph(url: str, count: FirstTurn) -> None:
+async def langgraph(url: str, count: Count) -> None:
     """LangChain's, its ready ReAct agent."""
     import httpx2
     from langchain_core.tools import tool
@@ -115,10 +120,11 @@ async def langgraph(url: str, count: FirstTurn) -> None:
         graph = create_react_agent(model, [list_directory], prompt=SYSTEM)
         count.first_turn()
         heard = [part async for part in graph.astream(asked, bound, stream_mode=["messages", "updates"])]
+    count.last_piece()
     assert heard[-1][1]["agent"]["messages"][-1].content
 
 
-async def smolagents(url: str, count: FirstTurn) -> None:
+async def smolagents(url: str, count: Count) -> None:
     """Hugging Face's; it ends with a call of `final_answer`, so that the server streams the report as one."""
     from rich.console import Console
     from smolagents import LogLevel, OpenAIModel, ToolCallingAgent, tool
@@ -149,6 +155,7 @@ async def smolagents(url: str, count: FirstTurn) -> None:
     agent.logger.console = Console(quiet=True)
     count.first_turn()
     heard = list(agent.run(QUERY, stream=True))
+    count.last_piece()
     assert heard[-1].output
 
 
@@ -157,11 +164,11 @@ class Peer:
     """One framework.
 
     Args:
-        run: a whole run; it tells when its first turn begins.
+        run: a whole run; it tells when its turns begin and end.
         needs: modules.
     """
 
-    run: Callable[[str, FirstTurn], Awaitable[None]]
+    run: Callable[[str, Count], Awaitable[None]]
     needs: tuple[str, ...]
 
 

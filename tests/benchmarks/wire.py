@@ -15,6 +15,8 @@ from contextlib import contextmanager
 COMMIT = "c0ffee" + "0" * 34
 CALLS = 4
 REPORT_PIECES = 500
+END = "The end."
+"""The last piece of the report."""
 DIRECTORIES = 200
 
 
@@ -40,7 +42,8 @@ def turn_of_calls(turn: int) -> bytes:
 
 def report(pieces: int = REPORT_PIECES) -> list[bytes]:
     """The stream of a report, a chunk a piece."""
-    return [*(_chunk({"content": f"word{i} "}) for i in range(pieces)), _chunk({}, "stop"), b"data: [DONE]\n\n"]
+    words = [*(f"word{i} " for i in range(pieces - 1)), END]
+    return [*(_chunk({"content": word}) for word in words), _chunk({}, "stop"), b"data: [DONE]\n\n"]
 
 
 def report_as_call(pieces: int) -> list[bytes]:
