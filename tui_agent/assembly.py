@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tui_agent.agent.run import Run
     from tui_agent.github.address import Address
     from tui_agent.github.client import GitHubClient
+    from tui_agent.tools.workspace import Workspace
     from tui_agent.transports.faults import FaultScript
     from tui_agent.transports.local_git import LocalTransport
 
@@ -163,7 +164,7 @@ class Assembly:
         from tui_agent.agent.run import Run
 
         address, request, settings = wanted.address, wanted.request, self.settings
-        local = await self._open(address) if address.local_path else None
+        client, local = await self._reader(address, request)
         plan = Plan(
             owner=address.owner,
             name=address.name,
@@ -178,10 +179,28 @@ class Assembly:
             web=None if local else f"https://{address.host}/{address.full_name}",
             notices=(*self._notices(wanted, address), *_whole_repository(address, local)),
         )
-        client = self._local(local, address.name) if local else await self._github(request)
         model = self.model(wanted.engine)
         uncommitted = _uncommitted(local) if local else None
         return Run(plan, client, model, self.clock, emit, _write_report, uncommitted)
+
+    async def workspace(self, wanted: Wanted, emit: Emit) -> Workspace:
+        """The snapshot that a run would see and what reads it, for whoever asks without a run.
+
+        Raises:
+            UsageError: the local folder cannot be read as a repository.
+            GitHubError, Trouble, Unavailable: there is no snapshot to be had.
+        """
+        from tui_agent.github.snapshot import take_snapshot
+        from tui_agent.resilience.call import Call
+        from tui_agent.tools.workspace import Workspace
+
+        address, request = wanted.address, wanted.request
+        assert address is not None
+        client, _ = await self._reader(address, request)
+        call = Call("snapshot", emit)
+        owner, name, tail = address.owner, address.name, address.ref_and_path
+        snapshot, _ = await take_snapshot(client, call, owner, name, ref=request.ref, tail=tail)
+        return Workspace(client, snapshot)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -253,6 +272,11 @@ class Assembly:
         # A folder within a repository keeps the name that was asked for: nothing was renamed.
         local.name = address.full_name
         return local
+
+    async def _reader(self, address: Address, request: RunRequest) -> tuple[GitHubClient, LocalTransport | None]:
+        """What reads a repository; the transport of a local one as well."""
+        local = await self._open(address) if address.local_path else None
+        return (self._local(local, address.name) if local else await self._github(request)), local
 
     def _local(self, transport: LocalTransport, name: str) -> GitHubClient:
         # No attempt is timed: hashing a large folder takes its time, and there is no server that could hang.

@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     from tui_agent.agent.run import Run
     from tui_agent.agent.telling import Undertaking
     from tui_agent.runs.store import Record
+    from tui_agent.tools.workspace import Workspace
 
 KEPT = 4
 """Ended runs that are held in memory for a follow-up; older ones come from their records."""
 _HEAVY = ("httpx", "openai", "platformdirs", "tui_agent.runs.record", "tui_agent.agent.run")
+# What it takes to read a repository without a model.
+_READING = ("httpx", "tui_agent.agent.guards", "tui_agent.tools.toolbox")
 # The model without an LLM; where one is set, it only writes the report if the LLM is lost.
 _SURVEY = "tui_agent.transports.survey.model"
 
@@ -90,6 +93,22 @@ class Session:
         if request.since is not None:
             return await self._changes(request, request.since, emit)
         return await self._run(self._assembly.choose(request), request, emit)
+
+    async def workspace(self, request: RunRequest, emit: Emit) -> Workspace:
+        """The snapshot that a run of this request would see and what reads it, on the same layers, without a run.
+
+        Args:
+            request: its repository, ref and use of the cache count.
+            emit: is handed the events of the requests.
+
+        Raises:
+            UsageError: the request cannot be understood.
+            GitHubError, Trouble, Unavailable: there is no snapshot to be had.
+        """
+        wanted = self._assembly.choose(request)
+        for module in _READING:
+            await asyncio.to_thread(importlib.import_module, module)
+        return await self._assembly.workspace(wanted, emit)
 
     async def _run(self, wanted: Wanted, request: RunRequest, emit: Emit) -> RunFinished:
         with self._recorded(request, emit) as emit:

@@ -1,8 +1,10 @@
-"""Why a report is partial: told in English to the user and the log, in the report's own language in the report."""
+"""Why a report is partial, in English for people and in its own language for the report; why there is no snapshot."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from tui_agent.resilience.outcome import BreakerOpen, LimitTooFar, Trouble, Unavailable
 
 
 class Reason(NamedTuple):
@@ -41,3 +43,19 @@ def by_survey(reason: Reason) -> Reason:
         f"{reason.en}; the built-in survey wrote it from what had been observed",
         f"{reason.zh}；内置巡检根据已观察到的内容写成",
     )
+
+
+def unreachable(error: Trouble | Unavailable, *, local: bool, has_token: bool) -> str:
+    """Why no snapshot could be had, and what to do, in a sentence or two.
+
+    Args:
+        error: what the layers say.
+        local: whether the repository lies on this machine.
+        has_token: whether GitHub is asked with one.
+    """
+    if isinstance(error, LimitTooFar):
+        return error.reason + ("" if has_token else " Set GITHUB_TOKEN for 5,000 requests an hour, or try again then.")
+    if isinstance(error, BreakerOpen):
+        return f"{error.reason} Reset the breaker, or try again later."
+    where = "The repository" if local else "GitHub"
+    return f"{where} could not be read: {error.reason.rstrip('.')}. Check the connection, then try again."

@@ -16,7 +16,7 @@ from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.agent.loop import SCHEMA_TOKENS, Loop, OutOfTokens
 from tui_agent.agent.plan import Plan
 from tui_agent.agent.prompts import PRESETS, SYSTEM, follow_up, is_chinese, task
-from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost
+from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost, unreachable
 from tui_agent.agent.telling import without_secrets
 from tui_agent.agent.turns import Progress
 from tui_agent.events import (
@@ -38,7 +38,7 @@ from tui_agent.report.appendix import Basis, FileRead, appendix, partial_line
 from tui_agent.report.coverage import not_looked_into
 from tui_agent.resilience.call import Call
 from tui_agent.resilience.clock import Clock
-from tui_agent.resilience.outcome import BreakerOpen, LimitTooFar, Trouble, Unavailable
+from tui_agent.resilience.outcome import Trouble, Unavailable
 from tui_agent.tools.folders import list_directory
 from tui_agent.tools.toolbox import Toolbox, ToolCall
 from tui_agent.tools.workspace import Workspace
@@ -184,7 +184,8 @@ class Run:
         except GitHubError as error:
             return _End("failed", "", f"{self.plan.asked} cannot be analysed: {error.sentence}")
         except (Trouble, Unavailable) as error:
-            return _End("failed", "", self._gone(error))
+            sentence = unreachable(error, local=self.plan.source == "local", has_token=self.client.has_token)
+            return _End("failed", "", sentence)
         loop = self._loop = self._make_loop(path)
         progress = loop.progress
         try:
@@ -365,15 +366,6 @@ class Run:
     def _sentence(self) -> str | None:
         reason = self._loop.progress.reason if self._loop else None
         return f"The report is partial: {reason.en}." if reason else None
-
-    def _gone(self, error: Trouble | Unavailable) -> str:
-        where = "The repository" if self.plan.source == "local" else "GitHub"
-        if isinstance(error, LimitTooFar):
-            hint = "" if self.client.has_token else " Set GITHUB_TOKEN for 5,000 requests an hour, or try again then."
-            return error.reason + hint
-        if isinstance(error, BreakerOpen):
-            return f"{error.reason} Reset the breaker, or try again later."
-        return f"{where} could not be read: {error.reason.rstrip('.')}. Check the connection, then try again."
 
     def _notice(self, level: Literal["info", "warning", "error"], text: str) -> None:
         self.emit(Notice(level=level, text=text))
