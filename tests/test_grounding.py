@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import pytest
 
+from tests import agent_fakes as fake
 from tests import grounding_reports as labelled
 from tests.grounding_set import KESTREL, KESTREL_SEEN, MOCHI, MOCHI_SEEN, Label, call, file
 from tests.grounding_set import read as read_marks
-from tui_agent.events import JsonObject, ToolFinished
+from tests.repos import make_repo
+from tui_agent.events import Event, Grounding, JsonObject, Notice, RunFinished, ToolFinished
 from tui_agent.report.evidence import Scene
 from tui_agent.report.grounding import check, link
+from tui_agent.request import RunRequest
+from tui_agent.session import Session
+from tui_agent.settings import Settings
 
 Case = tuple[Scene, list[ToolFinished], str]
 
@@ -235,3 +242,77 @@ def test_no_text_makes_the_check_slow(piece: str) -> None:
     check("\n".join(text[at : at + 500] for at in range(0, len(text), 500)), KESTREL_SEEN, KESTREL)
     took = perf_counter() - began
     assert took < 2.0
+
+
+# -- in a run -------------------------------------------------------------------------------
+
+FILES = {
+    "README.md": "# Demo\n\nIt demonstrates.\n",
+    "src/app.py": "print('hi')\n",
+    "docs/a.md": "x",
+    "docs/b/c.md": "y",
+}
+READ = [*fake.call("read_file", {"path": "README.md"}, call_id="d"), *fake.end("tool_calls")]
+PLANTED = [*fake.say("# Demo\n\n`README.md#L3`, 4,711 stars, `src/app.py`, `src/no.py`."), *fake.end()]
+
+
+async def told(script: list[Any], **options: Any) -> list[Event]:
+    run, events = fake.make_run(fake.FakeGitHub(FILES), fake.FakeModel(script), **options)
+    await run.execute()
+    return events
+
+
+async def test_a_run_tells_its_evidence_right_before_its_end() -> None:
+    events = await told([READ, PLANTED])
+    grounding, finished = events[-2:]
+    assert isinstance(grounding, Grounding) and isinstance(finished, RunFinished)
+    assert [item["claim"] for item in grounding.unsupported] == ["4,711", "src/no.py"]
+    seen = {item["claim"]: item for item in grounding.supported}
+    assert seen["README.md#L3"]["url"].endswith(f"/blob/{fake.COMMIT}/README.md?plain=1#L3")
+    assert "url" not in seen["src/app.py"], "it is there, but the model never saw it"
+    for item in (*grounding.supported, *grounding.unsupported):
+        assert finished.report[item["start"] :].startswith(item["claim"])
+
+
+async def test_the_report_names_the_directories_that_nobody_looked_into() -> None:
+    finished = (await told([READ, PLANTED]))[-1]
+    assert isinstance(finished, RunFinished)
+    assert "the other 3 files (75%), of which at most name and size are known" in finished.report
+    assert "Directories not looked into at all: `docs/` (2 files), `src/` (1 file)." in finished.report
+    finished = (await told([READ, PLANTED], lang="zh"))[-1]
+    assert isinstance(finished, RunFinished)
+    assert "完全没有查看的目录：`docs/`（2 个文件）、`src/`（1 个文件）。" in finished.report
+
+
+async def test_a_fault_of_the_check_is_told_and_does_not_fail_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr("tui_agent.report.grounding.check", broken)
+    notice, finished = (await told([READ, PLANTED]))[-2:]
+    assert isinstance(notice, Notice) and isinstance(finished, RunFinished)
+    assert notice.text == "The report's claims could not be checked (RuntimeError: no)."
+    assert finished.outcome == "completed"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_the_surveys_own_report_is_supported_throughout(tmp_path: Path, lang: str) -> None:
+    manifest = '[project]\nname = "tool"\nversion = "1.4.2"\nlicense = "MIT"\ndependencies = ["httpx>=0.28", "rich"]\n'
+    files = {
+        **FILES,
+        "pyproject.toml": manifest,
+        "LICENSE": "MIT License\n\nCopyright (c) 2024 Ann Author\n",
+        "src/tool/__init__.py": '"""A tool."""\n',
+        "src/tool/__main__.py": "print('hi')\n",
+        "src/tool/py.typed": "",
+        "web/a.css": "a {}\n" * 40,
+        "tests/test_tool.py": "def test(): pass\n",
+    }
+    session, events = Session(Settings(lang=lang)), list[Event]()
+    await session.run(RunRequest(repo=str(make_repo(tmp_path / "tool", [("First", files)])), lang=lang), events.append)
+    await session.aclose()
+    grounding = events[-2]
+    assert isinstance(grounding, Grounding)
+    assert grounding.unsupported == []
+    assert len(grounding.supported) > 30
+    assert not any("url" in item for item in grounding.supported), "a local repository has no address"

@@ -162,7 +162,8 @@ class Evidence:
         for item in commits if isinstance(commits, list) else ():
             if isinstance(item, dict) and isinstance(item.get("sha"), str):
                 self.commits[item["sha"]] = item
-        source = f"{event.tool}({_asked(event)[:80]})"
+        asked = _asked(event)[:80]
+        source = f"{event.tool}({asked})" if asked else event.tool
         self.passages.append(Passage("\n".join(_scalars(result)), source))
 
     def _see(self, path: str, kind: str) -> None:

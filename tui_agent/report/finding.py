@@ -15,6 +15,8 @@ class Finding:
         source: where it was seen, for people; None where it was not.
         path, first, last: the place in a file, where it is one.
         reason: why it is not supported.
+        linked: whether the path is known well enough to lead there.
+        folder: the path is a folder's.
     """
 
     source: str | None
@@ -23,6 +25,7 @@ class Finding:
     last: int | None = None
     reason: str | None = None
     linked: bool = True
+    folder: bool = False
 
 
 def seen(hit: Hit, words: str = "") -> Finding:

@@ -50,7 +50,7 @@ def check(report: str, observations: Sequence[ToolFinished], scene: Scene) -> Gr
         observations: the tool calls of the run; only those that ended well count.
         scene: what else is known of the repository.
     """
-    every = list(islice(claims_of(report), MOST_CLAIMS))
+    every = sorted(islice(claims_of(report), MOST_CLAIMS), key=lambda claim: claim.start)
     claims: dict[tuple[object, ...], Claim] = {}
     for claim in every:
         claims.setdefault(_identity(claim), claim)
@@ -83,14 +83,16 @@ def _item(claim: Claim, finding: Finding, scene: Scene) -> JsonObject:
     if finding.reason:
         item["reason"] = finding.reason
     if finding.path is not None and finding.linked and scene.web and scene.commit:
-        item["url"] = link(scene.web, scene.commit, finding.path, finding.first, finding.last)
+        item["url"] = link(scene.web, scene.commit, finding.path, finding.first, finding.last, folder=finding.folder)
     elif claim.kind == "sha" and finding.path is None and finding.source and scene.web:
         item["url"] = f"{scene.web}/commit/{claim.text}"
     return item
 
 
-def link(web: str, commit: str, path: str, first: int | None = None, last: int | None = None) -> str:
-    """The address of a file, or of lines of it, at a commit."""
+def link(
+    web: str, commit: str, path: str, first: int | None = None, last: int | None = None, *, folder: bool = False
+) -> str:
+    """The address of a file, of lines of it, or of a folder, at a commit."""
     lines = "" if first is None else f"#L{first}" if last in (None, first) else f"#L{first}-L{last}"
     try:
         quoted = quote(path, errors="surrogateescape")
@@ -98,7 +100,7 @@ def link(web: str, commit: str, path: str, first: int | None = None, last: int |
         quoted = quote(path, errors="replace")
     # what Markdown is drawn as has the rendered page in front, which knows no lines
     plain = "?plain=1" if lines and path.lower().endswith((".md", ".rst", ".mdx")) else ""
-    return f"{web}/blob/{commit}/{quoted}{plain}{lines}"
+    return f"{web}/{'tree' if folder else 'blob'}/{commit}/{quoted}{plain}{lines}"
 
 
 def _needles(claim: Claim) -> Iterator[str]:
@@ -166,7 +168,7 @@ class _Checker:
         path, known = evidence.resolve(claim.text)
         if known in ("read", "listed"):
             source = "read" if known == "read" else "listed, not read"
-            return Finding(source, path, linked=evidence.is_unique(claim.text))
+            return Finding(source, path, linked=evidence.is_unique(claim.text), folder=path in evidence.folders)
         if known == "tree":
             # true, but nobody looked: never linked
             return Finding("exists; it was not looked at", path, linked=False)

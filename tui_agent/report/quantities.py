@@ -12,6 +12,7 @@ from typing import Any
 from tui_agent.events import JsonObject
 from tui_agent.report.evidence import Evidence
 from tui_agent.report.spelled import spelled_out
+from tui_agent.report.vocabulary import NO_LANGUAGE
 
 _TOLD = {
     "stars": "stars",
@@ -144,7 +145,7 @@ class Quantities:
             for number in (kinds["file"], *endings.values()):
                 self._add("files", number, tool)
         if isinstance(result.get("by_extension"), dict):
-            self._take_kinds(result["by_extension"], f"{tool}({result.get('path') or ''})")
+            self._take_kinds(result["by_extension"], f"{tool}({path})" if (path := result.get("path")) else tool)
         if "total" in result and tool == "get_commits":
             self._add("commits", result["total"], tool)
         for key in ("created_at", "updated_at", "pushed_at"):
@@ -172,24 +173,31 @@ class Quantities:
                 self._add("bytes", one.get("size"), tool)
 
     def _take_kinds(self, table: dict[str, Any], source: str) -> None:
-        rows = [row for told in table.values() if (row := _row(told)) is not None]
+        known = {str(kind): row for kind, told in table.items() if (row := _row(told)) is not None}
+        kinds, rows = list(known), list(known.values())
         self._tables.append((rows, source))
         self._tables.sort(key=lambda one: -sum(files for files, _ in one[0]))
         for column, noun in enumerate(("files", "bytes")):
             values = [float(row[column]) for row in rows]
-            whole = sum(values)
             for value in values:
                 self._add(noun, value, source)
-                if whole:
-                    self._shares.append((100.0 * value / whole, f"computed from {source}"))
             for count in (2, 3):
                 for some in combinations(values, count) if noun == "bytes" else ():
                     self._add(noun, sum(some), f"computed from {source}")
             for one, other in combinations(values, 2):
                 if noun == "files":
                     self._add(noun, one + other, f"computed from {source}")
-                if whole:
-                    self._shares.append((100.0 * (one + other) / whole, f"computed from {source}"))
+            self._share_out(dict(zip(kinds, values, strict=True)), f"computed from {source}")
+
+    def _share_out(self, values: dict[str, float], source: str) -> None:
+        """What part each kind of files is of all, and of those that are written in a language."""
+        code = {kind: value for kind, value in values.items() if kind.lstrip(".").lower() not in NO_LANGUAGE}
+        for some in (values, code):
+            whole = sum(some.values())
+            parts = [*some.values()]
+            # kinds of one language, as `.py` and `.pyi`
+            parts += [some[a] + some[b] for a, b in combinations(some, 2) if len(a) > 2 and a[:3] == b[:3]]
+            self._shares += [(100.0 * part / whole, source) for part in parts if whole]
 
     def _take_history(self, commits: list[JsonObject]) -> None:
         self._gaps: list[tuple[float, str]] = []

@@ -13,6 +13,14 @@ EXTENSIONS: Final = (
     "graphql|tf|nix|typed|in|example|svg|png|jpg|gif|ico|pdf|gz|zip|whl|editorconfig|gitignore|gitattributes|gitmodules|"
     "dockerignore|dockerfile|tcss|tmpl|tpl|j2|dat|bin|patch|diff|log|wasm|zig|sol"
 )
+NO_LANGUAGE: Final = frozenset(
+    (
+        "",
+        *"md mdx rst txt adoc json jsonc json5 toml yaml yml ini cfg conf env xml csv tsv lock svg png jpg gif".split(),
+        *"jpeg ico webp pdf gz zip whl woff woff2 ttf otf mp3 mp4 wav dat bin log typed (other)".split(),
+    )
+)
+"""Endings of files that are text, data, pictures or sounds rather than written in a programming language."""
 PRODUCTS: Final = frozenset(
     "node.js vue.js next.js nuxt.js express.js react.js three.js d3.js angular.js ember.js backbone.js alpine.js "
     "socket.io asp.net chart.js moment.js discord.js e.g i.e".split()
