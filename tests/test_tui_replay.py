@@ -54,7 +54,7 @@ async def test_every_pane_shows_the_moment() -> None:
         for words in ("REPLAY", "pallets/flask", "turn 1/15", "▶ running", "First the README.", "4,830/5,000"):
             assert words in desk.screen, words
         assert "OPEN 30 s" in desk.screen and "A micro" not in desk.screen
-        for words in ("⏸ paused", "1x", "00:02/00:40", "event 8/16", "next Half-open: read_file"):
+        for words in ("‖ paused", "1x", "00:02/00:40", "event 8/16", "next Half-open: read_file"):
             assert words in desk.screen, words
         await desk.press(">")
         for words in ("✔ completed", "A micro framework.", "00:40/00:40", "event 16/16", "the end", "turn 2/15"):
@@ -104,7 +104,7 @@ async def test_playing_lets_time_pass_at_its_speed_and_counts_down() -> None:
         desk.clock.pass_(100)
         await desk.until(lambda: player_of(desk).at_end)
         await desk.settle()
-        assert "⏸ paused" in desk.screen and "✔ completed" in desk.screen
+        assert "‖ paused" in desk.screen and "✔ completed" in desk.screen
 
 
 async def test_paused_nothing_is_drawn_by_time() -> None:

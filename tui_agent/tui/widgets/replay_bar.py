@@ -65,7 +65,7 @@ class ReplayBar(Widget):
             self.refresh()
 
     def _line(self, player: Player, width: int) -> Content:
-        sign, word = ("▶", "playing") if player.playing else ("⏸", "paused")
+        sign, word = ("▶", "playing") if player.playing else ("‖", "paused")
         speed = f"{player.speed:g}x"
         event = f"event {player.position:,}/{len(player.events):,}"
         turn, of = player.turn
