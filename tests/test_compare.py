@@ -19,7 +19,7 @@ from tests.servers.github import GitHubServer
 from tests.servers.model import ModelServer
 from tests.servers.turns import call, failure, say, stall, usage
 from tui_agent.agent.prompts import COMPARE
-from tui_agent.events import Event, ReportDelta, RunFinished, RunStarted, ToolFinished
+from tui_agent.events import Event, Grounding, ReportDelta, RunFinished, RunStarted, ToolFinished
 from tui_agent.report.compare import Column, table
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.session import Session
@@ -93,6 +93,26 @@ async def test_the_model_is_told_the_figures_and_both_reports_and_offered_no_too
     told = asked["messages"][1]["content"]
     assert told.startswith("Comparison: a/one, b/two\nFigures: {") and "Which one?" in told and "tools" not in asked
     assert told.count("It is a tool.") == 2
+
+
+async def test_what_the_reading_claims_is_checked_against_all_of_them() -> None:
+    def claims(body: dict[str, Any]) -> Any:
+        if body["messages"][0]["content"] == COMPARE:
+            return [
+                say(
+                    "Both have `pyproject.toml` with version 1.2; `src/nowhere.py` is in neither, nor is version 9.9.9."
+                ),
+                usage(9, 9),
+            ]
+        return analyst(body)
+
+    async with GitHubServer(FILES) as github, ModelServer(by_function=claims) as model:
+        finished, heard = await compare(settings(github, model), TWO)
+    checked = heard.of(Grounding)[-1]
+    assert {"pyproject.toml", "1.2"} <= {item["claim"] for item in checked.supported}
+    assert {"9.9.9"} <= {item["claim"] for item in checked.unsupported}
+    for item in (*checked.supported, *checked.unsupported):
+        assert finished.report[item["start"] :].startswith(item["claim"])
 
 
 async def test_what_the_runs_have_read_is_not_asked_for_again() -> None:
@@ -216,7 +236,7 @@ def test_the_command_line_interleaves_events_by_run_and_writes_the_comparison(tm
     runs = {line["run_id"]: line["repo"] for line in lines if line["type"] == "run_started"}
     assert sorted(runs.values()) == ["local/one", "local/one, local/two", "local/two"]
     assert lines[-1]["type"] == "run_finished" and runs[lines[-1]["run_id"]] == "local/one, local/two"
-    assert lines[-1]["report"] in (tmp_path / "both.md").read_text()
+    assert lines[-1]["report"].splitlines()[0] in (tmp_path / "both.md").read_text()
 
     done = run_program("--print", str(one), str(two), folder=tmp_path)
     assert done.returncode == 0 and done.stdout.startswith("| Fact |")

@@ -23,7 +23,7 @@ def member(wanted: Wanted, finished: RunFinished, run: Run | None) -> Member:
         finished: the run's last event.
         run: the run; None where there was none.
     """
-    return Member(wanted.repo, run.plan.web if run else None, finished, run.leave() if run else None)
+    return Member(wanted.repo, run.plan if run else None, finished, run.leave() if run else None)
 
 
 def comparison(assembly: Assembly, request: RunRequest, members: Sequence[Member], emit: Emit) -> Comparison:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tui_agent.agent.context import Conversation, estimate
 from tui_agent.agent.earlier import Earlier
 from tui_agent.agent.figures import Lookup
+from tui_agent.agent.grounds import ground_among
 from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.agent.loop import SHORTEST_REPORT
 from tui_agent.agent.plan import Plan
@@ -21,7 +22,7 @@ from tui_agent.agent.prompts import COMPARE, COMPARE_QUESTION, comparison, is_ch
 from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost
 from tui_agent.agent.telling import Ended, Undertaking
 from tui_agent.agent.turns import Turns
-from tui_agent.events import JsonObject, RunFinished, RunStarted, TurnStarted
+from tui_agent.events import Event, Grounding, JsonObject, RunFinished, RunStarted, ToolFinished, TurnStarted
 from tui_agent.report.appendix import partial_line
 from tui_agent.report.compare import Column, table
 from tui_agent.resilience.outcome import Trouble, Unavailable
@@ -37,15 +38,20 @@ class Member:
 
     Args:
         repo: `owner/name` as it was asked for.
-        web: its address for people, or None.
+        plan: what it was to do; None where it could not even begin.
         finished: its last event.
         left: what it observed; None where it came to no snapshot.
     """
 
     repo: str
-    web: str | None
+    plan: Plan | None
     finished: RunFinished
     left: Earlier | None
+
+    @property
+    def web(self) -> str | None:
+        """The repository's address for people, or None for a local one."""
+        return self.plan.web if self.plan else None
 
 
 @dataclass(kw_only=True)
@@ -62,6 +68,7 @@ class Comparison(Undertaking):
     members: Sequence[Member]
     model: LanguageModel
     _turns: Turns | None = None
+    _looked_up: dict[str, list[ToolFinished]] = field(default_factory=dict)
 
     @property
     def streamed(self) -> str:
@@ -97,6 +104,7 @@ class Comparison(Undertaking):
         if len(seen) == 1:
             return Ended("partial", above, f"Only {seen[0].repo} could be analysed; {enumerated(lost)} could not.")
         reading, reason = await self._read(seen, figures, above)
+        self.emit(await self._ground(seen, reading, len(above) + 2))
         report = f"{above}\n\n{reading.strip()}"
         if reason is not None:
             report += f"\n\n---\n\n- {partial_line(reason, chinese=self._chinese)}"
@@ -107,8 +115,16 @@ class Comparison(Undertaking):
 
     async def _figures(self, member: Member, number: int) -> JsonObject:
         assert member.left is not None and member.left.work is not None
-        lookup = Lookup(member.left, member.left.work, self.emit, self.clock, f"figures_{number}")
+        seen = self._looked_up[member.repo] = []
+
+        def note(event: Event) -> None:
+            if isinstance(event, ToolFinished):
+                seen.append(event)
+            self.emit(event)
+
+        lookup = Lookup(member.left, member.left.work, note, self.clock, f"figures_{number}")
         figures = await lookup.figures()
+        seen.append(_as_observed(figures))
         self.tool_calls += lookup.calls
         if self.plan.source == "github":
             self.requests += lookup.requests
@@ -154,6 +170,26 @@ class Comparison(Undertaking):
         by_rule = await asyncio.to_thread(decide, conversation.messages, (), self.clock.time())
         return by_rule.content, by_survey(reason)
 
+    async def _ground(self, seen: Sequence[Member], reading: str, before: int) -> Event:
+        """Tell which claims of the reading some repository's observations or figures support.
+
+        Args:
+            seen: the repositories.
+            reading: what was made of them.
+            before: characters of the report in front of the reading.
+        """
+        known = [
+            ([*one.left.observed, *self._looked_up[one.repo]], one.left.work.snapshot, one.plan)
+            for one in seen
+            if one.left is not None and one.left.work is not None and one.plan is not None
+        ]
+        event = await ground_among(reading.strip(), known, self.clock.time())
+        if not isinstance(event, Grounding):
+            return event
+        for item in (*event.supported, *event.unsupported):
+            item["start"] += before
+        return event
+
     @property
     def _chinese(self) -> bool:
         return is_chinese(self.plan.lang, self.plan.question)
@@ -168,3 +204,18 @@ def _cut(report: str, tokens: int) -> str:
     """As much of a report as some tokens hold."""
     needed = estimate(report)
     return report if needed <= tokens else report[: len(report) * tokens // needed]
+
+
+def _as_observed(figures: JsonObject) -> ToolFinished:
+    """The figures in the form of an observation, for the check of what is said of them."""
+    return ToolFinished(
+        turn=1,
+        call_id="figures",
+        tool="figures",
+        arguments={},
+        outcome="ok",
+        result={"ok": True, **figures},
+        attempts=0,
+        cache="memory",
+        elapsed=0.0,
+    )

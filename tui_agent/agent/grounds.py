@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tui_agent.agent.plan import Plan
-from tui_agent.events import Event, Grounding, Notice, ToolFinished
+from tui_agent.events import Event, Grounding, JsonObject, Notice, ToolFinished
 from tui_agent.github.snapshot import RepositorySnapshot
 
 
@@ -29,6 +29,29 @@ async def ground(
     except Exception as error:
         text = f"The report's claims could not be checked ({type(error).__name__}: {error})."
         return Notice(level="warning", text=text)
+
+
+async def ground_among(
+    report: str, seen: Sequence[tuple[Sequence[ToolFinished], RepositorySnapshot, Plan]], now: float
+) -> Event:
+    """The same for a report on several repositories: a claim is supported where any of them supports it.
+
+    Args:
+        report: what the model wrote.
+        seen: of each repository, what was observed, its snapshot and its run's plan.
+        now: epoch seconds.
+    """
+    events = [await ground(report, observed, snapshot, plan, now) for observed, snapshot, plan in seen]
+    checked = [event for event in events if isinstance(event, Grounding)]
+    if not checked:
+        return events[0]
+    supported = {_place(item): item for one in reversed(checked) for item in one.supported}
+    unsupported = {_place(item): item for one in checked for item in one.unsupported if _place(item) not in supported}
+    return Grounding(supported=list(supported.values()), unsupported=list(unsupported.values()))
+
+
+def _place(item: JsonObject) -> tuple[object, ...]:
+    return item.get("kind"), item.get("claim"), item.get("of")
 
 
 def _check(
