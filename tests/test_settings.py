@@ -227,6 +227,7 @@ BAD = {
     "GITHUB_TOKEN": ["a b", "gh\tp"],
     "GITHUB_API_URL": ["api.github.com", "ftp://x", "https://", "https://u:p@host", "https://h/?q=1", "https://h#f"],
     "REPO_AGENT_BASE_URL": ["x", "https://a b", "https://h:99999", "http://[::1", "https://a.example\\@b.example"],
+    "REPO_AGENT_PROFILE": ["a b", "-x", "x\x1b", "x" * 61],
     "REPO_AGENT_MODEL": ["a\nb", "m\x1b", "x" * 300],
     "REPO_AGENT_MAX_TURNS": ["0", "-1", "1.5", "many", "nan", "9" * 5000],
     "REPO_AGENT_CONTEXT_TOKENS": ["0", "x"],
@@ -418,7 +419,7 @@ def test_env_example_copied_as_it_is_changes_nothing(tmp_path: Path) -> None:
 
 def test_each_setting_has_a_line_and_each_variable_one_setting() -> None:
     names = [name for setting in documented() for name in setting.names]
-    assert len(names) == len(set(names)) == 22
+    assert len(names) == len(set(names)) == 23
     for setting in documented():
         assert setting.help and "\n" not in setting.help
         assert f"{setting.names[0]}=" in env_example()

@@ -129,7 +129,7 @@ class Assembly:
 
         address = parse(request.repo, api_url=self.settings.github_api_url)
         if request.engine == "llm" and not self.settings.api_key:
-            raise UsageError("--engine llm needs a key: set API_KEY (or DEEPSEEK_API_KEY).")
+            raise UsageError(f"--engine llm needs a key: {self.settings.key_wanted}.")
         engine = self.engine(request)
         return Wanted(request, address, engine, self.settings.model if engine == "llm" else "survey")
 
@@ -255,10 +255,11 @@ class Assembly:
         if address.local_path is None and Path(wanted.request.repo).is_dir():
             told.append(notices.folder_of_that_name(wanted.request.repo))
         if wanted.engine == "survey":
-            told.append(notices.surveyed(has_key=bool(self.settings.api_key)))
+            variable = self.settings.key_names[0] if self.settings.chosen else ""
+            told.append(notices.surveyed(has_key=bool(self.settings.api_key), variable=variable))
         elif self.settings.base_url not in self._told_hosts:
             self._told_hosts.add(self.settings.base_url)
-            told.append(notices.receives(self.settings.base_url))
+            told.append(notices.receives(self.settings.base_url, has_key=self.settings.has_key))
         return told
 
     async def _open(self, address: Address) -> LocalTransport:
@@ -334,7 +335,7 @@ class Assembly:
         client: openai.AsyncOpenAI = AsyncOpenAI(
             api_key=key, base_url=url, default_headers=own_key, http_client=http_client
         )
-        options = ModelOptions(name, self.settings.llm_timeout, self.settings.llm_queue_timeout)
+        options = ModelOptions(name, self.settings.llm_timeout, self.settings.llm_queue_timeout, self.settings.quirks)
         return LanguageModel(client, options, self.guards.model_pipeline(url), self.clock, self.redact)
 
     def _network(self, name: str, *, cached: bool = False) -> httpx.AsyncClient:

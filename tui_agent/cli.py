@@ -25,7 +25,7 @@ SessionFactory = Callable[..., "SessionLike"]
 """Called as `Session` is: settings, and by keyword `chaos` and `demo`."""
 
 # Option → field of `Settings`; the text is passed on as it was typed.
-FLAGS = ("model", "base_url", "max_turns", "max_tokens", "lang")
+FLAGS = ("profile", "model", "base_url", "max_turns", "max_tokens", "lang")
 # The reserved words that this version knows how to do; the rest of `COMMAND_HELP` it only knows by name.
 DEMO, CACHE, RUNS, REPLAY = "demo", "cache", "runs", "replay"
 COMMANDS = frozenset({DEMO, CACHE, RUNS, REPLAY})
@@ -205,7 +205,7 @@ def _request(options: Namespace, settings: Settings, command: str | None) -> Run
         if command == DEMO:
             raise UsageError("`demo` brings its own model; leave --engine llm out.")
         if settings.api_key is None:
-            raise UsageError("--engine llm needs a key: set API_KEY (or DEEPSEEK_API_KEY).")
+            raise UsageError(f"--engine llm needs a key: {settings.key_wanted}.")
     if not all(repo.strip() for repo in options.repo):
         raise UsageError("No repository was named: write owner/name, a GitHub URL, or the path of a folder.")
     repo, *others = options.repo or [""]

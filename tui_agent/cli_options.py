@@ -17,6 +17,8 @@ OTHER_VARIABLES = {
     "XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME": "where the user's folders are (Linux)",
     "GIT_CEILING_DIRECTORIES": "folders above which no git repository is looked for",
     "GIT_CONFIG_GLOBAL": "git settings of the user, instead of ~/.gitconfig; only core.excludesFile is read there",
+    "OPENROUTER_API_KEY, OPENAI_API_KEY, VLLM_API_KEY, LM_API_TOKEN, LLAMA_API_KEY": "the key that goes with the "
+    "profile openrouter, openai, vllm, lmstudio, llamacpp; no other key is sent there",
     "NO_COLOR": "set: the dashboard does without colours",
     "TERM": "dumb or unset: no picture while the dashboard is being loaded",
 }
@@ -89,6 +91,12 @@ def build_parser(later: frozenset[str] = frozenset()) -> Parser:
         choices=("auto", "llm", "survey"),
         default="auto",
         help="auto (default): the LLM when a key is set, else the built-in survey, which needs none",
+    )
+    model.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="endpoint, model and key by one name: deepseek, ollama, vllm, lmstudio, llamacpp, openrouter, openai, "
+        "local, or one of your own in config.toml",
     )
     model.add_argument("--model", metavar="NAME", help="the LLM")
     model.add_argument("--base-url", metavar="URL", help="any OpenAI-compatible endpoint")

@@ -12,8 +12,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from tui_agent.request import UsageError
-from tui_agent.settings_kinds import LANGUAGE, MODEL, SECRET, SWITCH, THEME, URL, Kind, read_url, seconds, whole
-from tui_agent.settings_sources import RANKS, Found, bad_value, read_config, read_env_file
+from tui_agent.settings_kinds import (
+    LANGUAGE,
+    MODEL,
+    PROFILE,
+    SECRET,
+    SWITCH,
+    THEME,
+    URL,
+    Kind,
+    read_url,
+    seconds,
+    whole,
+)
+from tui_agent.settings_profiles import KEY_NAMES, NO_KEY, Profile, all_profiles, applied, choose, is_paired
+from tui_agent.settings_sources import RANKS, Config, Found, bad_value, read_config, read_env_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,6 +87,10 @@ class Settings:
     github_api_url: str = _setting(
         "https://api.github.com", URL, "GITHUB_API_URL",
         "where GitHub is asked; also GitHub Enterprise Server's https://HOST/api/v3")
+    profile: str | None = _setting(
+        None, PROFILE, "REPO_AGENT_PROFILE",
+        "endpoint, model and key by one name: deepseek, ollama, vllm, lmstudio, llamacpp, openrouter, openai, local, "
+        "or one of your own in config.toml", flag="--profile", shown="no profile")
     base_url: str = _setting(
         DEFAULT_URL, URL, "REPO_AGENT_BASE_URL",
         "the LLM's endpoint, any OpenAI-compatible one, without /chat/completions", flag="--base-url")
@@ -119,6 +136,10 @@ class Settings:
     # fmt: on
     # The source of each field that some source has set.
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    # What `profile` names, put to use by `load`.
+    chosen: Profile | None = field(default=None, repr=False, compare=False)
+    # `[keys]` of `config.toml`: the dashboard's keys by what they do.
+    keys: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
 
     _named: ClassVar[frozenset[str]] = frozenset()
 
@@ -173,13 +194,29 @@ class Settings:
         variables = {name: spec.metadata["env"] for name, spec in specs.items()}
         _add(found, "environment", environ or {}, variables)
         ours = [name for names in variables.values() for name in names]
-        _add(found, ".env", read_env_file(cwd, env_file, ours), variables)
+        env_texts = read_env_file(cwd, env_file, ours)
+        _add(found, ".env", env_texts, variables)
+        config = Config({}, {})
         if config_file is not None:
             keys = {name: (name, *names) for name, names in variables.items()}
             kinds = {key: specs[name].metadata["kind"] for name, names in keys.items() for key in names}
-            _add(found, "config.toml", read_config(config_file, kinds), keys)
+            config = read_config(config_file, kinds)
+            _add(found, "config.toml", config.texts, keys)
+        profiles = all_profiles(config.tables.get("profiles", {}))
+        profile = None
+        if (chosen := found.get("profile")) is not None:
+            profile = choose(profiles, chosen)
+
+            def variable(name: str) -> Found | None:
+                for source, texts in (("environment", environ or {}), (".env", env_texts)):
+                    if text := (texts.get(name) or "").strip():
+                        return Found(name, source, text)
+                return None
+
+            found = applied(found, profile, chosen, variable)
         values = {name: one.value(specs[name].metadata["kind"]) for name, one in found.items()}
-        settings = cls(**values, origins={name: one.source for name, one in found.items()})
+        origins = {name: one.origin for name, one in found.items()}
+        settings = cls(**values, origins=origins, chosen=profile, keys=config.tables.get("keys", {}))
         settings._keep_secrets_at_home(found)
         return settings
 
@@ -189,7 +226,7 @@ class Settings:
         return cls.load(environ=environ)
 
     def origin(self, name: str) -> str:
-        """The source of a field: one of `RANKS`, or "code" where a program has set it."""
+        """The source of a field: one of `RANKS`, "profile NAME", or "code" where a program has set it."""
         if name in self.origins:
             return self.origins[name]
         return RANKS[0] if getattr(self, name) == getattr(type(self), name) else "code"
@@ -203,11 +240,37 @@ class Settings:
         """Tokens of the model's window: as set, else by the model's name and host."""
         return self.context_tokens or context_of(self.model, self.base_url)
 
+    @property
+    def has_key(self) -> bool:
+        """Whether there is a key, and not only what a server that wants none is sent in its place."""
+        return self.api_key not in (None, NO_KEY)
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The variables that would set the key."""
+        named = self.chosen.key_env if self.chosen else None
+        return KEY_NAMES if named is None or named in KEY_NAMES else (named,)
+
+    @property
+    def key_wanted(self) -> str:
+        """What to do for a key, as the end of a sentence."""
+        name, *others = self.key_names
+        return f"set {name}" + (f" (or {others[0]})" if others else "")
+
+    @property
+    def quirks(self) -> frozenset[str]:
+        """What the model's server wants otherwise than most (`settings_profiles.QUIRKS`)."""
+        return self.chosen.quirks if self.chosen else frozenset()
+
     def _keep_secrets_at_home(self, found: Mapping[str, Found]) -> None:
         """Refuse to send a secret to an endpoint that a source of lower rank has set."""
         for key, address in SENT_TO.items():
             secret, endpoint = found.get(key), found.get(address)
-            if secret is None or endpoint is None or getattr(self, address) == getattr(type(self), address):
+            if secret is None or endpoint is None or secret.text == NO_KEY or is_paired(secret, endpoint):
+                continue
+            # The default is DeepSeek's, and a home for its keys alone.
+            usual = key != "api_key" or not secret.profile or secret.name in KEY_NAMES
+            if usual and getattr(self, address) == getattr(type(self), address):
                 continue
             if endpoint.rank < secret.rank:
                 raise UsageError(

@@ -105,3 +105,5 @@ MODEL = matching(r"\S(?:.{0,198}\S)?", "the name of a model, on one line")
 # It stands in the prompt: a `.env` in a cloned folder must not be able to write sentences there.
 LANGUAGE = matching(r"[^\W\d_]{2,20}(?:[-_][0-9A-Za-z]{1,8}){0,4}", "a language such as en, zh or pt-BR")
 THEME = matching(r"[\w.-]{1,60}", "the name of a theme")
+PROFILE = matching(r"[A-Za-z0-9][\w.-]{0,59}", "the name of a profile")
+VARIABLE = matching(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "the name of a variable", echo=False)

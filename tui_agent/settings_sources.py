@@ -15,14 +15,20 @@ if TYPE_CHECKING:
 # By rank, the lowest first.
 RANKS = ("default", "config.toml", ".env", "environment", "command line")
 LARGEST_FILE = 1_000_000
+# The tables of `config.toml`; everything else there is a setting.
+TABLES = frozenset({"profiles", "keys"})
 
 
 class Found(NamedTuple):
-    """A value as one source has it: under which name, and as which text."""
+    """A value as one source has it: under which name, and as which text.
+
+    Where a profile has it, name and source are those of what chose the profile, or of the variable of its key.
+    """
 
     name: str
     source: str
     text: str
+    profile: str = ""
 
     @property
     def label(self) -> str:
@@ -30,6 +36,11 @@ class Found(NamedTuple):
         if self.source == "command line":
             return self.name
         return f"{self.name} ({'in the' if self.source == 'environment' else 'in'} {self.source})"
+
+    @property
+    def origin(self) -> str:
+        """Where it came from, for a table: the source, or the profile."""
+        return f"profile {self.profile}" if self.profile else self.source
 
     @property
     def rank(self) -> int:
@@ -49,7 +60,7 @@ class Found(NamedTuple):
 
 def bad_value(label: str, kind: Kind, text: str) -> UsageError:
     """What is wrong with a value; one that may hold a secret is not repeated."""
-    instead = f", not {_shown(text, 40)!r}" if kind.echo else ""
+    instead = f", not {shown(text, 40)!r}" if kind.echo else ""
     return UsageError(f"{label} must be {kind.must}{instead}.")
 
 
@@ -69,7 +80,7 @@ def read_env_file(cwd: Path | None, env_file: Path | None, ours: Collection[str]
     """
     what = "The file .env in this folder"
     if env_file is not None:
-        path, what = env_file, f"The file of --env-file ({_shown(str(env_file), 80)})"
+        path, what = env_file, f"The file of --env-file ({shown(str(env_file), 80)})"
     elif cwd is not None and _is_file(cwd / ".env", what):
         path = cwd / ".env"
     else:
@@ -89,8 +100,15 @@ def read_env_file(cwd: Path | None, env_file: Path | None, ours: Collection[str]
     return texts
 
 
-def read_config(path: Path, kinds: Mapping[str, Kind]) -> Mapping[str, str]:
-    """The settings of a TOML file as text, by the name they have there; empty where there is no file.
+class Config(NamedTuple):
+    """What a `config.toml` holds: settings as text, by the name they have there, and its tables."""
+
+    texts: Mapping[str, str]
+    tables: Mapping[str, Mapping[str, Any]]
+
+
+def read_config(path: Path, kinds: Mapping[str, Kind]) -> Config:
+    """The settings of a TOML file; empty where there is no file.
 
     Args:
         path: the file.
@@ -99,26 +117,32 @@ def read_config(path: Path, kinds: Mapping[str, Kind]) -> Mapping[str, str]:
     Raises:
         UsageError: the file cannot be read or is no TOML, a name means nothing, a value has the wrong type.
     """
-    what = f"The file {_shown(str(path), 120)}"
+    what = f"The file {shown(str(path), 120)}"
     if not _is_file(path, what):
-        return {}
+        return Config({}, {})
     text = _read_text(path, what)
     import tomllib
 
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{what} is not valid TOML: {_shown(str(error), 120)}.") from error
+        raise UsageError(f"{what} is not valid TOML: {shown(str(error), 120)}.") from error
     texts: dict[str, str] = {}
+    tables: dict[str, Mapping[str, Any]] = {}
     for name, value in table.items():
-        label = f"{_shown(name, 60)} (in config.toml)"
+        label = f"{shown(name, 60)} (in config.toml)"
+        if name in TABLES:
+            if not isinstance(value, dict):
+                raise UsageError(f"{label} must be a table.")
+            tables[name] = value
+            continue
         if name not in kinds:
             raise UsageError(f"{label} is no setting; --help lists them.")
         kind = kinds[name]
         if not isinstance(value, str | int | float) or (isinstance(value, bool) and kind is not SWITCH):
             raise UsageError(f"{label} must be {kind.must}.")
         texts[name] = str(value)
-    return texts
+    return Config(texts, tables)
 
 
 def _is_file(path: Path, what: str) -> bool:
@@ -144,8 +168,8 @@ def _read_text(path: Path, what: str) -> str:
         raise UsageError(f"{what} is not UTF-8 text.") from error
 
 
-def _shown(text: str, width: int) -> str:
-    """Text from outside, on one line."""
+def shown(text: str, width: int) -> str:
+    """Text from outside, on one line of so many cells."""
     # `--help` does without.
     from tui_agent.safe_text import one_line
 

@@ -97,11 +97,13 @@ class ModelOptions:
         name: as the server knows it.
         stall: seconds without payload once it has begun (or without any byte before).
         queue: seconds that keep-alives alone are tolerated.
+        quirks: what its server wants otherwise than most (`settings_profiles.QUIRKS`).
     """
 
     name: str
     stall: float = 120.0
     queue: float = 600.0
+    quirks: frozenset[str] = frozenset()
 
 
 class LanguageModel:
@@ -123,7 +125,7 @@ class LanguageModel:
         self._pipeline = pipeline
         self._clock = clock
         self._redact = redact
-        self._wants_usage = True
+        self._wants_usage = "no_usage" not in options.quirks
         self._schemas: tuple[list[JsonObject], bytes] = [], b"[]"
 
     async def ask(
@@ -154,7 +156,8 @@ class LanguageModel:
             history += b',"tool_choice":"auto","tools":%b' % self._encoded(tools)
         fields: JsonObject = {"model": self.options.name, "stream": True}
         if max_tokens is not None:
-            fields["max_tokens"] = max_tokens
+            newer = "max_completion_tokens" in self.options.quirks
+            fields["max_completion_tokens" if newer else "max_tokens"] = max_tokens
         names = frozenset(tool["function"]["name"] for tool in tools or ())
 
         async def attempt() -> ModelTurn:
@@ -191,11 +194,12 @@ class LanguageModel:
 
     def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
         redact = self._redact
+        echo = turn.echo_reasoning and "no_reasoning_echo" not in self.options.quirks
         calls = [
             ToolCall(redact(call.call_id), redact(call.tool), redact.deep(call.arguments), redact(call.problem))
             for call in turn.calls
         ]
-        return replace(turn, content=redact(turn.content), reasoning=redact(turn.reasoning), calls=calls)
+        return replace(turn, content=redact(turn.content), reasoning=redact(turn.reasoning), echo_reasoning=echo, calls=calls)
 
     async def _stream(self, history: bytes, fields: JsonObject, assembler: TurnAssembler) -> ModelTurn:
         while True:

@@ -16,15 +16,17 @@ def asked_elsewhere(address: Address, api_url: str) -> list[Notice]:
     return [_info(f"{address.full_name} is asked of {address.host}, since GITHUB_API_URL is set.")]
 
 
-def receives(base_url: str) -> Notice:
-    """Which host receives the code, under the user's key."""
+def receives(base_url: str, *, has_key: bool = True) -> Notice:
+    """Which host receives the code, and whether under the user's key."""
     host = urlsplit(base_url).hostname or base_url
-    return _info(f"The model at {host} receives what the agent reads, under your API key.")
+    return _info(
+        f"The model at {host} receives what the agent reads, {'under your API key' if has_key else 'without a key'}."
+    )
 
 
-def surveyed(*, has_key: bool) -> Notice:
+def surveyed(*, has_key: bool, variable: str = "") -> Notice:
     """That no LLM takes part, and why."""
-    why = "The" if has_key else "No API key is set: the"
+    why = "The" if has_key else f"No API key is set{f' ({variable})' if variable else ''}: the"
     return _info(f"{why} built-in survey explores by rule and computes its report; no LLM takes part.")
 
 
