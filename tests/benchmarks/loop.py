@@ -166,7 +166,7 @@ def _turns(rounds: int) -> list[tuple[str, float, float]]:
     if missing := [name for name in peers.PEERS if name not in there]:
         print(f"  not installed here, and not measured: {', '.join(missing)}")
     kinds, rows = [*KINDS, *there], []
-    for turns in TURNS:
+    for turns in TURNS if rounds > 1 else TURNS[:1]:
         cpu: dict[str, list[float]] = {kind: [] for kind in kinds}
         around: dict[str, list[float]] = {kind: [] for kind in kinds}
         with serving(turns) as url:

@@ -40,14 +40,14 @@ def side_by_side(commands: dict[str, Sequence[str]], rounds: int, cwd: Path) -> 
 
     Args:
         commands: by a name.
-        rounds: how often; one more, first, is not counted.
+        rounds: how often; one more, first, is not counted, unless it is a single round that judges nothing.
         cwd: where they run.
 
     Raises:
         RuntimeError: a command failed.
     """
     results = {name: Measured() for name in commands}
-    for turn in range(rounds + 1):
+    for turn in range(rounds == 1, rounds + 1):
         for name, command in commands.items():
             seconds, cpu, memory = _once(command, cwd)
             if turn:

@@ -189,9 +189,9 @@ def run(rounds: int) -> list[tuple[str, float, float]]:
         clone = {"PYTHONPATH": str(home / "clone")}
         shutil.copytree(ROOT / "tui_agent", home / "clone" / "tui_agent", ignore=shutil.ignore_patterns("__pycache__"))
         first = _times(ours, home, _dashboard_answers, keys=TYPED, **clone)[0]
-        for turn in range(rounds + 1):
+        for turn in range(rounds == 1, rounds + 1):
             if turn == 1:
-                seconds.clear()  # the first was to warm up
+                seconds.clear()  # the first was to warm up; a single round judges nothing
             note(hello=_times(hello, home, lambda raw: MARK in raw)[0])
             picture, dashboard = _times(ours, home, lambda raw: PICTURE in raw, _dashboard_answers, keys=TYPED)
             note(picture=picture, dashboard=dashboard)
