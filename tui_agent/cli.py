@@ -27,8 +27,8 @@ SessionFactory = Callable[..., "SessionLike"]
 # Option → field of `Settings`; the text is passed on as it was typed.
 FLAGS = ("profile", "model", "base_url", "max_turns", "max_tokens", "lang")
 # The reserved words that this version knows how to do; the rest of `COMMAND_HELP` it only knows by name.
-DEMO, CACHE, RUNS, REPLAY = "demo", "cache", "runs", "replay"
-COMMANDS = frozenset({DEMO, CACHE, RUNS, REPLAY})
+DEMO, CACHE, RUNS, REPLAY, MCP = "demo", "cache", "runs", "replay", "mcp"
+COMMANDS = frozenset({DEMO, CACHE, RUNS, REPLAY, MCP})
 LATER = frozenset(COMMAND_HELP) - COMMANDS
 
 
@@ -58,6 +58,9 @@ def main(
             settings = _settings(options)
             redact = Redactor([settings.api_key, settings.github_token])
             make = make_session or _session
+            if command == MCP:
+                splash.end()
+                return _mcp(options, settings, make)
             if command == REPLAY:
                 return _replay_on_terminal(options, settings, make, splash)
             _check_options(options)
@@ -157,6 +160,13 @@ def _recorded(options: Namespace, command: str) -> int:
     return runs(options) if command == RUNS else replay(options, None)
 
 
+def _mcp(options: Namespace, settings: Settings, make_session: SessionFactory) -> int:
+    """The server for clients of the Model Context Protocol; the exit code."""
+    from tui_agent.cli_mcp import mcp
+
+    return mcp(options, settings, make_session)
+
+
 def _replay_on_terminal(options: Namespace, settings: Settings, make_session: SessionFactory, splash: Splash) -> int:
     """A recorded run in the dashboard, where what follows it can be asked; the exit code."""
     from tui_agent.cli_runs import replay
@@ -172,6 +182,8 @@ def _check_options(options: Namespace) -> None:
     """Refuse what means nothing to a run."""
     if options.all:
         raise UsageError("--all belongs to `runs delete`.")
+    if options.http is not None or options.allow_remote:
+        raise UsageError("--http and --allow-remote belong to `mcp`.")
     if options.force and options.output is None:
         raise UsageError("--force goes with --output FILE.")
 

@@ -29,7 +29,7 @@ COMMAND_HELP = {
     "runs": "list (also with --json); show RUN; delete RUN ... or --all; export RUN [-o FILE] [--force]; RUN is an id "
     "or its beginning, last, or a file",
     "replay": "replay RUN: a recorded run in the same panes; its events at once with --print or --json",
-    "mcp": "MCP server on stdio",
+    "mcp": "mcp [FOLDER ...]: MCP server on stdin and stdout, or with --http; of local repositories it serves these",
     "serve": "the dashboard in a browser",
     "cache": "size, clear",
     "doctor": "what is set up, and what to do",
@@ -128,6 +128,12 @@ def build_parser(later: frozenset[str] = frozenset()) -> Parser:
     other.add_argument("--refresh", action="store_true", help="revalidate everything in the cache once")
     other.add_argument("--no-record", action="store_true", help="nothing of this run is kept on disk")
     other.add_argument("--all", action="store_true", help="with `runs delete`: every recorded run")
+    other.add_argument(
+        "--http", metavar="HOST:PORT", help="with `mcp`: serve over HTTP; a port alone is this machine's"
+    )
+    other.add_argument(
+        "--allow-remote", action="store_true", help="with --http: another host than this machine, unprotected"
+    )
     other.add_argument(
         "--chaos",
         metavar="SPEC",

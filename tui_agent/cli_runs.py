@@ -49,7 +49,7 @@ def runs(options: Namespace) -> int:
     if word not in commands:
         raise UsageError(_USAGE)
     command, taken = commands[word]
-    _take_only(options, taken, f"runs {word}")
+    take_only(options, taken, f"runs {word}")
     return _said(lambda: command(RunStore(), names, options))
 
 
@@ -69,7 +69,7 @@ def replay(
         UsageError: something else was typed than it takes.
     """
     names = options.repo[1:]
-    _take_only(options, {"plain", "json", "env_file", "no_mouse"}, "replay")
+    take_only(options, {"plain", "json", "env_file", "no_mouse"}, "replay")
     if len(names) != 1:
         raise UsageError("`replay` takes one run: an id or the beginning of one, last, or a file.")
 
@@ -190,7 +190,7 @@ def _one(names: Sequence[str]) -> str:
     return names[0]
 
 
-def _take_only(options: Namespace, taken: set[str], command: str) -> None:
+def take_only(options: Namespace, taken: set[str], command: str) -> None:
     """Refuse options that would do nothing."""
     for name, default in vars(build_parser().parse_args([])).items():
         if name not in {"repo", *taken} and getattr(options, name) != default:

@@ -21,7 +21,7 @@ INTERRUPTED = 130
 # Options that take the next word as their value.
 VALUED = frozenset(
     "-q --question --preset --ref --lang --engine --profile --model --base-url --max-turns --max-tokens -o --output "
-    "--chaos --env-file".split()
+    "--chaos --env-file --http".split()
 )
 # Options that mean: no dashboard.
 PLAIN = frozenset("-p --print --json -h --help --version".split())
