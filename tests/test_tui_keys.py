@@ -287,7 +287,7 @@ async def test_x_asks_for_a_fault_and_injects_it() -> None:
 
 
 async def test_the_help_tells_every_key_and_closes() -> None:
-    async with dashboard(size=(120, 70)) as desk:
+    async with dashboard(size=(120, 90)) as desk:
         await desk.press("question_mark")
         for words in ("run the same again", "reset all", "inject a fault", "search the trace", "palette", "quit"):
             assert words in desk.screen
