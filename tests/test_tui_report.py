@@ -360,11 +360,11 @@ async def test_the_border_says_how_much_was_observed_by_word_and_shape() -> None
         app.start()
         app.tell(grounding())
         app.end("completed", CLAIMS)
-        assert Content.from_markup(str(app.pane.border_subtitle)).plain == "✔ completed · ▲ evidence 1 of 2"
+        assert Content.from_markup(str(app.pane.border_subtitle)).plain == "✔ completed · ▲ evidence 1 of 2 (v)"
         app.start()
         app.tell(grounding(bad=False))
         app.end("completed", CLAIMS)
-        assert Content.from_markup(str(app.pane.border_subtitle)).plain == "✔ completed · ✓ evidence 1 of 1"
+        assert Content.from_markup(str(app.pane.border_subtitle)).plain == "✔ completed · ✓ evidence 1 of 1 (v)"
 
 
 async def test_what_was_seen_becomes_a_link_once_the_report_is_whole() -> None:

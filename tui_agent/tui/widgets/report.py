@@ -31,7 +31,7 @@ class ReportPane(Pane):
     AREAS: ClassVar[tuple[Area, ...]] = ("report", "run", "grounding")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "contents", "Contents"),
-        Binding("v", "evidence", "Evidence"),
+        Binding("v", "evidence", "Evidence", show=False),
     ]
     DEFAULT_CSS = """
     ReportPane {
@@ -252,4 +252,4 @@ def _state(run: RunInfo, *, writing: bool, grounding: GroundingState | None = No
         return said
     good, every = len(grounding.supported), len(grounding.supported) + len(grounding.unsupported)
     shape, style = ("▲", "$text-warning") if good < every else ("✓", "$text-success")
-    return Content.assemble(said, " · ", (f"{shape} evidence {good:,} of {every:,}", style))
+    return Content.assemble(said, " · ", (f"{shape} evidence {good:,} of {every:,} (v)", style))
