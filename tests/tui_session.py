@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tui_agent import events as ev
 from tui_agent.request import RunRequest, UsageError
+from tui_agent.settings import Settings
 
 
 class HandClock:
@@ -36,6 +37,7 @@ class ScriptedSession:
     """Runs whose events a test emits one by one; what the dashboard asked for is kept in `asked`."""
 
     clock: HandClock = field(default_factory=HandClock)
+    settings: Settings = field(default_factory=Settings)
     refuse: str | None = None
     crash: Exception | None = None
     asked: list[object] = field(default_factory=list)

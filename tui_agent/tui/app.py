@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
@@ -18,29 +17,31 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from tui_agent import events as ev
-from tui_agent.request import RunRequest, UsageError
+from tui_agent.request import RunRequest
 from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.safe_text import one_line, typeable, visible
 from tui_agent.settings import Settings
 from tui_agent.tui import keys, saving, themes
 from tui_agent.tui.hands import Hands
+from tui_agent.tui.palette import commands
 from tui_agent.tui.refresher import Drawn, Refresher
 from tui_agent.tui.replaying import Opened, ReplayControl
 from tui_agent.tui.running import RunControl
 from tui_agent.tui.screens.dashboard import DashboardScreen
 from tui_agent.tui.session_like import SessionLike
 from tui_agent.tui.stage import Stage
+from tui_agent.tui.starting import Starter
 from tui_agent.tui.state import DEFAULT_THRESHOLD, DashboardState
+from tui_agent.tui.telling import Teller
 from tui_agent.tui.widgets.prompt import AskInput
 from tui_agent.tui.widgets.replay_bar import ReplayBar
+from tui_agent.tui.widgets.run_tabs import RunTabs
 
 if TYPE_CHECKING:
     from tui_agent.runs.store import RunStore
 
 QUIT_PATIENCE = 2.0
 """Seconds that quitting waits for a cancelled run, and for the session to close."""
-NO_RUN_YET = "No run yet: write a repository into the input first (a)."
-BUSY = "A run is going on: escape cancels it."
 EXPLAINED_FOR = 4.0
 """Seconds for which the answer to a key stands on the screen."""
 
@@ -89,15 +90,16 @@ class DashboardApp(App[int]):
         self._store = store
         self._threshold = threshold
         self._clock = clock or SystemClock()
-        self._api_url = api_url
         self._theme_missing = themes.dress(self, theme)
         self._early: list[Event] | None = []
         stage = self._stage = Stage(self._clock, threshold)
         self.board = DashboardScreen(stage.epoch, context_limit, self._wake)
         self._refresher = Refresher(lambda: stage.state, stage.now, self._visible, self.set_timer, stage.passes)
-        self._runs = RunControl(session, stage.live, stage.live_time, self._emit, self._say, self._work, self._refused)
+        self._runs = RunControl(session, stage, self._emit, self._say, self._work, self._refused)
         self._hands = Hands(self, session, stage, self.board.breakers, self._explain)
         self._replays = ReplayControl(stage, self.board, self._refresher, self._clock, self.set_interval, self._explain)
+        self._starter = Starter(session, stage, self._runs, self._replays, self._say, self._explain, api_url)
+        self._teller = Teller(stage, self._say)
 
     def get_default_screen(self) -> Screen[Any]:
         """The screen with the panes."""
@@ -158,7 +160,7 @@ class DashboardApp(App[int]):
         if self._first_replay is not None:
             self.replay(self._first_replay, play=True)
         if self._first_request is not None:
-            self._runs.start(self._first_request)
+            self._starter.start(self._first_request)
 
     async def on_unmount(self) -> None:
         """Close what the session holds open."""
@@ -192,31 +194,29 @@ class DashboardApp(App[int]):
         """Take in an event of the session; it is drawn with others that come soon after."""
         if not self.is_running:
             return  # a run that outlived the dashboard
+        begins, before = isinstance(event, ev.RunStarted) and self._stage.waiting, self._stage.live
         self._stage.take(event)
-        if isinstance(event, ev.RunStarted) and self._replays.over:
+        if begins and self._replays.over:
             self._leave_replay()
-        ends = isinstance(event, ev.RunFinished) and event.run_id == self._stage.live.run.run_id
+        if isinstance(event, ev.RunStarted | ev.RunFinished):
+            self._show_runs(before)
         if self._stage.player is not None:
-            if ends:
-                self._say("info", "The run behind this replay has ended; esc goes to it.")
+            self._teller.tell_behind(event)
             return
-        if isinstance(event, ev.RunStarted):
+        if begins:
             self.board.message.clear()
             self.board.leave_input()
-        elif isinstance(event, ev.Notice):
-            self._say(event.level, event.text)
-        elif isinstance(event, ev.RunFinished) and ends:
-            self._tell_end(event)
+        else:
+            self._teller.tell(event)
         self._refresher.wake()
 
-    def _tell_end(self, event: ev.RunFinished) -> None:
-        if event.outcome == "completed":
-            self._say("info", "The report is written: s saves it, y copies it, r runs again.")
-        elif event.outcome == "cancelled":
-            self._say("warning", "Cancelled; what was seen stays. r runs it again.")
-        else:
-            level: ev.Level = "error" if event.outcome == "failed" else "warning"
-            self._say(level, event.error or f"The run ended as {event.outcome}.")
+    def _show_runs(self, before: DashboardState) -> None:
+        """Tell of the runs side by side, where there are several, and draw the shown one if it is another now."""
+        if self.board.show_runs(self._stage.tabs()):
+            self.refresh_bindings()
+        if self._stage.live is not before:
+            self._refresher.forget()
+            self._refresher.wake()
 
     # -- runs -------------------------------------------------------------------------------
 
@@ -225,31 +225,8 @@ class DashboardApp(App[int]):
         if not isinstance(event.input, AskInput):
             return
         text = event.value.strip()
-        if self._runs.busy:
-            self._explain(BUSY)
-        elif not text:
-            self._explain("Write a repository (owner/name, a URL, a folder) or a question.")
-        else:
-            from tui_agent.tui.asking import request_for
-
-            try:
-                asked, follows = self._current
-                request = request_for(text, asked, follows=follows, api_url=self._api_url)
-            except UsageError as error:
-                self._say("error", str(error))
-                return
+        if self._starter.submit(text):
             event.input.remember(text)
-            self._start(request)
-
-    @property
-    def _current(self) -> tuple[RunRequest | None, str | None]:
-        """What the run that is shown had been asked, and its id where a question could go on with its report."""
-        shown = self._replays.shown
-        return (self._runs.request, self._runs.reported) if shown is None else (shown.request, shown.run_id)
-
-    def _start(self, request: RunRequest) -> None:
-        self._replays.over = True  # with the run's first event; what cannot be run leaves it standing
-        self._runs.start(request)
 
     def _refused(self, request: RunRequest) -> None:
         if self._replays.shown is None:
@@ -258,6 +235,8 @@ class DashboardApp(App[int]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What has priority as a key is a letter where there is a field, and nothing on other screens."""
         if action == "walk" and self._replays.shown is None:
+            return False
+        if action == "other_run" and not self._stage.tabs():
             return False
         if action == "walk" or (action in ("search", "ask") and parameters):
             return self.screen is self.board and not isinstance(self.focused, Input)
@@ -269,12 +248,26 @@ class DashboardApp(App[int]):
 
     def action_rerun(self, no_cache: bool = False) -> None:
         """Run the same again."""
-        if self._runs.busy:
-            self._explain(BUSY)
-        elif (asked := self._current[0]) is None:
-            self._explain(NO_RUN_YET)
-        else:
-            self._start(replace(asked, no_cache=no_cache))
+        self._starter.again(no_cache=no_cache)
+
+    def action_changes(self) -> None:
+        """Tell what has changed since the last run."""
+        self._starter.changes()
+
+    def action_other_run(self, by: int) -> None:
+        """Show the next of several runs, or the one before."""
+        if self._replays.shown is not None:
+            self._explain("This is a replay; esc leaves it.")
+            return
+        before = self._stage.live
+        self._stage.choose_next(by)
+        self._show_runs(before)
+
+    def on_run_tabs_chosen(self, event: RunTabs.Chosen) -> None:
+        """A run's tab was clicked."""
+        before = self._stage.live
+        self._stage.choose(event.index)
+        self._show_runs(before)
 
     def action_cancel(self) -> None:
         """Cancel the run."""
@@ -380,19 +373,11 @@ class DashboardApp(App[int]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every key's command by name, and Textual's own where they mean something here."""
-        for title, text, action in keys.COMMANDS:
-            if action.startswith("replay(") and self._replays.shown is None:
-                continue
-            yield SystemCommand(title, text, self._command(action))
+        replay, several = self._replays.shown is not None, bool(self._stage.tabs())
+        yield from commands(self.run_action, replay=replay, several=several)
         for command in super().get_system_commands(screen):
             if command.title in ("Theme", "Quit"):
                 yield command
-
-    def _command(self, action: str) -> Callable[[], Awaitable[None]]:
-        async def run() -> None:
-            await self.run_action(action)
-
-        return run
 
     def _explain(self, text: str) -> None:
         """Say why a key did nothing, or what it did."""

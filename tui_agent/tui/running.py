@@ -1,16 +1,16 @@
-"""The one run that may go on: started, cancelled, and ended whatever it dies of."""
+"""What may go on, one request at a time: started, cancelled, and its runs ended whatever they die of."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from tui_agent.events import Emit, Level, Outcome, RunFinished
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.tui.session_like import SessionLike
-from tui_agent.tui.state import DashboardState
+from tui_agent.tui.stage import Stage
 
 
 class RunHandle(Protocol):
@@ -29,8 +29,7 @@ class RunControl:
 
     Args:
         session: who runs.
-        state: what the events made known.
-        now: the run's time in seconds.
+        stage: what the events made known.
         emit: where a run's events go.
         say: shows one sentence.
         work: starts the exclusive worker.
@@ -40,8 +39,7 @@ class RunControl:
     def __init__(
         self,
         session: SessionLike,
-        state: DashboardState,
-        now: Callable[[], float],
+        stage: Stage,
         emit: Emit,
         say: Callable[[Level, str], None],
         work: Callable[[Coroutine[Any, Any, None]], RunHandle],
@@ -49,8 +47,7 @@ class RunControl:
     ) -> None:
         self.request: RunRequest | None = None
         self._session = session
-        self._state = state
-        self._now = now
+        self._stage = stage
         self._emit = emit
         self._say = say
         self._work = work
@@ -64,12 +61,6 @@ class RunControl:
         """Whether a run is going on, from its start to the end of its worker."""
         return self._worker is not None and not self._worker.is_finished
 
-    @property
-    def reported(self) -> str | None:
-        """The run whose report stands on the screen, None where there is none that a question could go on with."""
-        run = self._state.run
-        return run.run_id if run.outcome in ("completed", "partial") else None
-
     def prepare(self) -> None:
         """Let the session load what is slow to load."""
         self._prepared = asyncio.create_task(self._session.prepare())
@@ -79,9 +70,15 @@ class RunControl:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._say("error", f"Not everything could be loaded: {error}")
 
-    def start(self, request: RunRequest) -> None:
-        """Run a request; whoever calls has seen that no run is going on."""
+    def start(self, request: RunRequest, names: Sequence[str] = ()) -> None:
+        """Run a request; whoever calls has seen that no run is going on.
+
+        Args:
+            request: what is asked.
+            names: of its repositories, where there are several.
+        """
         self.request = request
+        self._stage.begin(request, names)
         self._say("info", "Starting …")
         self._over.clear()
         self._worker = self._work(self._run(request))
@@ -117,7 +114,7 @@ class RunControl:
             if not self._settle("failed", str(error)):
                 self._refused(request)
         except asyncio.CancelledError:
-            if not self._settle("cancelled", None) and self._state.run.outcome == "idle":
+            if not self._settle("cancelled", None) and self._stage.waiting:
                 self._say("warning", "Cancelled before it began.")
             raise
         except Exception as error:  # the trace stays on the screen, whatever a run dies of
@@ -128,21 +125,21 @@ class RunControl:
             self._over.set()
 
     def _settle(self, outcome: Outcome, error: str | None) -> bool:
-        """End a run that did not say its own end; answers whether it had to be done."""
-        run, at = self._state.run, self._now()
-        if not run.running:
-            return False
-        self._emit(
-            RunFinished(
-                at=at,
-                run_id=run.run_id,
-                outcome=outcome,
-                report="",
-                error=error,
-                turns=run.turn,
-                tool_calls=run.tool_calls,
-                requests=0,
-                elapsed=at,
+        """End the runs that did not say their own end; answers whether there were any."""
+        unfinished = self._stage.unfinished()
+        for state, at in unfinished:
+            run = state.run
+            self._emit(
+                RunFinished(
+                    at=at,
+                    run_id=run.run_id,
+                    outcome=outcome,
+                    report="",
+                    error=error,
+                    turns=run.turn,
+                    tool_calls=run.tool_calls,
+                    requests=0,
+                    elapsed=at,
+                )
             )
-        )
-        return True
+        return bool(unfinished)

@@ -15,6 +15,7 @@ from textual.widget import Widget
 
 from tui_agent.request import RunRequest
 from tui_agent.tui.refresher import Drawn
+from tui_agent.tui.stage import Tab
 from tui_agent.tui.state import Area, DashboardState
 from tui_agent.tui.widgets.breakers import BreakersPane
 from tui_agent.tui.widgets.explanation import ExplanationPanel
@@ -27,6 +28,7 @@ from tui_agent.tui.widgets.prompt import AskInput, Prompt
 from tui_agent.tui.widgets.rate_limit import RateLimitPane
 from tui_agent.tui.widgets.replay_bar import ReplayBar
 from tui_agent.tui.widgets.report import ReportPane
+from tui_agent.tui.widgets.run_tabs import RunTabs
 from tui_agent.tui.widgets.tabs import PaneTabs
 from tui_agent.tui.widgets.trace import TracePane
 
@@ -86,6 +88,7 @@ class DashboardScreen(Screen[None]):
         self.panes: tuple[Pane, ...] = (self.trace, LanesPane(), self.breakers, RateLimitPane(epoch), self.report)
         self.message, self.prompt, self._keys = MessageLine(), Prompt(), KeyBar()
         self.explanation, self._replay_bar = ExplanationPanel(), ReplayBar()
+        self._run_tabs = RunTabs()
         self._alarm = Alarm(self.show_alarm)
         self._tabs = PaneTabs([pane.TITLE for pane in self.panes])
         self._changed = changed
@@ -127,6 +130,7 @@ class DashboardScreen(Screen[None]):
         trace.add_class(CURRENT, update=False)
         self._marked = trace
         yield self.header
+        yield self._run_tabs
         yield self._tabs
         with Horizontal(id="body"):
             with Vertical(id="left", classes=CURRENT):
@@ -164,6 +168,11 @@ class DashboardScreen(Screen[None]):
         self.header.show_replay(player is not None)
         self.set_class(player is not None, "-replay")
         self._replay_bar.show(player)
+
+    def show_runs(self, tabs: Sequence[Tab]) -> bool:
+        """Offer these runs to choose from; answers whether there has come to be a choice, or is none any more."""
+        self.set_class(bool(tabs), "-several")
+        return self._run_tabs.show(tabs)
 
     def toggle_explanation(self) -> None:
         """Explain each event, or no more."""

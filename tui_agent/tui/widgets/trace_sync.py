@@ -53,6 +53,7 @@ class TraceSync:
         if self._state is None:
             return ""
         stepped_back = len(state.turns) < known or (self._end is not None and state.run.running)
+        stepped_back = stepped_back or (self._snapshot is not None and _has_none(state))
         if state is not self._state or stepped_back or (known and state.turns[known - 1] is not self._turns[-1].turn):
             return "rewound"
         return ""
@@ -99,6 +100,8 @@ class TraceSync:
 
     def _sync_snapshot(self, state: DashboardState, now: float) -> None:
         node, call = self._snapshot, state.snapshot_call
+        if node is None and _has_none(state):
+            return
         if node is None:
             node = self._snapshot = self.tree.add(self.tree.root, Node("snapshot"))
         elif not node.live and call is self._snapshot_call:
@@ -188,3 +191,8 @@ def addresses(root: Node, wanted: Callable[[Node], bool]) -> dict[Address, Node]
         if wanted(node):
             found[places[node]] = node
     return found
+
+
+def _has_none(state: DashboardState) -> bool:
+    """Whether the run does without a snapshot of its own, as a comparison does: it thinks and has asked for none."""
+    return state.run.files is None and state.snapshot_call is None and bool(state.turns)

@@ -1,0 +1,30 @@
+"""The palette's entries: every key's command by name, where it means something now."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+
+from textual.app import SystemCommand
+
+from tui_agent.tui.keys import COMMANDS
+
+
+def commands(run_action: Callable[[str], Awaitable[object]], *, replay: bool, several: bool) -> Iterator[SystemCommand]:
+    """The entries.
+
+    Args:
+        run_action: does what one of them names.
+        replay: whether there is a replay to walk through.
+        several: whether there are several runs to choose from.
+    """
+    for title, text, action in COMMANDS:
+        if (action.startswith("replay(") and not replay) or (action.startswith("other_run(") and not several):
+            continue
+        yield SystemCommand(title, text, _calling(run_action, action))
+
+
+def _calling(run_action: Callable[[str], Awaitable[object]], action: str) -> Callable[[], Awaitable[None]]:
+    async def run() -> None:
+        await run_action(action)
+
+    return run

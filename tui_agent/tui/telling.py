@@ -1,0 +1,55 @@
+"""What is said above the input while the session's runs go on and when they end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui_agent import events as ev
+from tui_agent.tui.stage import Live, Stage
+
+
+class Teller:
+    """Finds a sentence for an event that deserves one.
+
+    Args:
+        stage: which runs there are, and which of them is shown.
+        say: shows it.
+    """
+
+    def __init__(self, stage: Stage, say: Callable[[ev.Level, str], None]) -> None:
+        self._stage = stage
+        self._say = say
+
+    def tell(self, event: ev.Event) -> None:
+        """Say it, where there is something to say; of a run that is not shown, only what is not well."""
+        run = self._stage.of(event.run_id)
+        if isinstance(event, ev.Notice):
+            if event.run_id is None or run is self._stage.run:
+                self._say(event.level, event.text)
+            elif run is not None and event.level != "info":
+                self._say(event.level, f"{run.name}: {event.text}")
+        elif isinstance(event, ev.RunFinished) and run is not None:
+            if event.outcome == "cancelled":
+                self._say("warning", "Cancelled; what was seen stays. r runs it again.")
+            elif not self._stage.more_to_come(run):
+                self._tell_end(run, event)
+            elif event.outcome == "failed":
+                self._say("error", f"{run.name}: {event.error or 'the run failed.'}")
+
+    def tell_behind(self, event: ev.Event) -> None:
+        """Say what has to be known while a replay stands before the runs."""
+        run = self._stage.of(event.run_id) if isinstance(event, ev.RunFinished) else None
+        if run is not None and not self._stage.more_to_come(run):
+            self._say("info", "The run behind this replay has ended; esc goes to it.")
+
+    def _tell_end(self, run: Live, event: ev.RunFinished) -> None:
+        since = " d tells what has changed since the last run." if run.state.run.previous else ""
+        what = "The comparison is written" if run.compares else "The report is written"
+        if event.outcome == "failed":
+            self._say("error", event.error or "The run failed.")
+        elif event.outcome == "partial":
+            self._say("warning", (event.error or "The run ended as partial.") + since)
+        elif run is not self._stage.run:
+            self._say("info", f"{what}: . and , go to its tab, the last one.")
+        else:
+            self._say("info", f"{what}: s saves it, y copies it, r runs again.{since}")
