@@ -316,6 +316,17 @@ class Assembly:
         settings = self.settings
         return self._model(self._network("llm"), settings.api_key or "", settings.model, settings.base_url)
 
+    async def models(self, seconds: float) -> list[str]:
+        """The names of the models that the endpoint has (`tui_agent.agent.model_list`)."""
+        from tui_agent.agent.model_list import model_names
+
+        http = self._network("llm")
+        return await model_names(http, self.settings.base_url, self.settings.api_key or "", seconds)
+
+    async def github(self) -> GitHubClient:
+        """GitHub without a cache."""
+        return await self._github(RunRequest(repo="", no_cache=True))
+
     def _embedded(self, name: str, pace: float = 0.0) -> LanguageModel:
         """The survey in a model's place: no key, no network."""
         from tui_agent.transports.survey.model import SurveyTransport

@@ -27,8 +27,8 @@ SessionFactory = Callable[..., "SessionLike"]
 # Option → field of `Settings`; the text is passed on as it was typed.
 FLAGS = ("profile", "model", "base_url", "max_turns", "max_tokens", "lang")
 # The reserved words that this version knows how to do; the rest of `COMMAND_HELP` it only knows by name.
-DEMO, CACHE, RUNS, REPLAY, MCP = "demo", "cache", "runs", "replay", "mcp"
-COMMANDS = frozenset({DEMO, CACHE, RUNS, REPLAY, MCP})
+DEMO, CACHE, RUNS, REPLAY, MCP, DOCTOR = "demo", "cache", "runs", "replay", "mcp", "doctor"
+COMMANDS = frozenset({DEMO, CACHE, RUNS, REPLAY, MCP, DOCTOR})
 LATER = frozenset(COMMAND_HELP) - COMMANDS
 
 
@@ -55,6 +55,9 @@ def main(
             if command == RUNS or (command == REPLAY and _mode(options) != "dashboard"):
                 splash.end()
                 return _recorded(options, command)
+            if command == DOCTOR:
+                splash.end()
+                return _doctor(options)
             settings = _settings(options)
             redact = Redactor([settings.api_key, settings.github_token])
             make = make_session or _session
@@ -160,6 +163,13 @@ def _recorded(options: Namespace, command: str) -> int:
     return runs(options) if command == RUNS else replay(options, None)
 
 
+def _doctor(options: Namespace) -> int:
+    """What is set up, and what to do; the exit code."""
+    from tui_agent.cli_doctor import doctor
+
+    return doctor(options, lambda: _settings(options))
+
+
 def _mcp(options: Namespace, settings: Settings, make_session: SessionFactory) -> int:
     """The server for clients of the Model Context Protocol; the exit code."""
     from tui_agent.cli_mcp import mcp
@@ -182,6 +192,8 @@ def _check_options(options: Namespace) -> None:
     """Refuse what means nothing to a run."""
     if options.all:
         raise UsageError("--all belongs to `runs delete`.")
+    if options.offline:
+        raise UsageError("--offline belongs to `doctor`.")
     if options.http is not None or options.allow_remote:
         raise UsageError("--http and --allow-remote belong to `mcp`.")
     if options.force and options.output is None:

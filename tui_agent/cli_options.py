@@ -20,6 +20,7 @@ OTHER_VARIABLES = {
     "OPENROUTER_API_KEY, OPENAI_API_KEY, VLLM_API_KEY, LM_API_TOKEN, LLAMA_API_KEY": "the key that goes with the "
     "profile openrouter, openai, vllm, lmstudio, llamacpp; no other key is sent there",
     "NO_COLOR": "set: the dashboard does without colours",
+    "COLORTERM, TERM_PROGRAM, TMUX, STY, WT_SESSION, KITTY_WINDOW_ID": "by these `doctor` knows the terminal",
     "TERM": "dumb or unset: no picture while the dashboard is being loaded",
 }
 
@@ -32,7 +33,8 @@ COMMAND_HELP = {
     "mcp": "mcp [FOLDER ...]: MCP server on stdin and stdout, or with --http; of local repositories it serves these",
     "serve": "the dashboard in a browser",
     "cache": "size, clear",
-    "doctor": "what is set up, and what to do",
+    "doctor": "what is set up, and what to do: settings, key, endpoint (one small tool call; --offline: none), GitHub, "
+    "terminal, folders; also with --json",
 }
 
 
@@ -140,6 +142,7 @@ def build_parser(later: frozenset[str] = frozenset()) -> Parser:
         help="inject faults, for learning and testing: NAME:FAULT[xN], comma-separated; NAME a tool, llm or *; "
         "FAULT a status, timeout, drop, cut, limit; N times, else always",
     )
+    other.add_argument("--offline", action="store_true", help="with `doctor`: nothing is asked of a network")
     other.add_argument("--env-file", metavar="FILE", help="read this instead of ./.env")
     other.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     other.add_argument("--version", action="version", version=f"{APP_NAME} {__version__}", help="say the version")

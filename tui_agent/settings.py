@@ -136,6 +136,8 @@ class Settings:
     # fmt: on
     # The source of each field that some source has set.
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    # The same without the profiles: what has chosen the profile, or holds the variable of its key.
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     # What `profile` names, put to use by `load`.
     chosen: Profile | None = field(default=None, repr=False, compare=False)
     # `[keys]` of `config.toml`: the dashboard's keys by what they do.
@@ -198,10 +200,10 @@ class Settings:
         _add(found, ".env", env_texts, variables)
         config = Config({}, {})
         if config_file is not None:
-            keys = {name: (name, *names) for name, names in variables.items()}
-            kinds = {key: specs[name].metadata["kind"] for name, names in keys.items() for key in names}
+            spellings = {name: (name, *names) for name, names in variables.items()}
+            kinds = {key: specs[name].metadata["kind"] for name, names in spellings.items() for key in names}
             config = read_config(config_file, kinds)
-            _add(found, "config.toml", config.texts, keys)
+            _add(found, "config.toml", config.texts, spellings)
         profiles = all_profiles(config.tables.get("profiles", {}))
         profile = None
         if (chosen := found.get("profile")) is not None:
@@ -216,7 +218,9 @@ class Settings:
             found = applied(found, profile, chosen, variable)
         values = {name: one.value(specs[name].metadata["kind"]) for name, one in found.items()}
         origins = {name: one.origin for name, one in found.items()}
-        settings = cls(**values, origins=origins, chosen=profile, keys=config.tables.get("keys", {}))
+        sources = {name: one.source for name, one in found.items()}
+        keys = config.tables.get("keys", {})
+        settings = cls(**values, origins=origins, sources=sources, chosen=profile, keys=keys)
         settings._keep_secrets_at_home(found)
         return settings
 
@@ -230,6 +234,13 @@ class Settings:
         if name in self.origins:
             return self.origins[name]
         return RANKS[0] if getattr(self, name) == getattr(type(self), name) else "code"
+
+    def source(self, name: str) -> str:
+        """The source of a field, as `origin`; of what a profile has set, the source that has chosen the profile.
+
+        Of a profile's key it is where its variable stands.
+        """
+        return self.sources.get(name) or self.origin(name)
 
     def is_said(self, name: str) -> bool:
         """Whether a source, or the program that made these settings, has set the field, if only to its default."""

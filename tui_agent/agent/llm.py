@@ -199,7 +199,8 @@ class LanguageModel:
             ToolCall(redact(call.call_id), redact(call.tool), redact.deep(call.arguments), redact(call.problem))
             for call in turn.calls
         ]
-        return replace(turn, content=redact(turn.content), reasoning=redact(turn.reasoning), echo_reasoning=echo, calls=calls)
+        content, reasoning = redact(turn.content), redact(turn.reasoning)
+        return replace(turn, content=content, reasoning=reasoning, echo_reasoning=echo, calls=calls)
 
     async def _stream(self, history: bytes, fields: JsonObject, assembler: TurnAssembler) -> ModelTurn:
         while True:

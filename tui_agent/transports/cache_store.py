@@ -167,6 +167,10 @@ class Store:
         size = self._size_on_disk()
         return Totals(int(self._open().execute("SELECT count(*) FROM replies").fetchone()[0]), size)
 
+    def is_whole(self) -> bool:
+        """Whether the file is sound in its structure, which is read as a whole; no file is."""
+        return not self._numbers() or self._open().execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+
     def clear(self) -> None:
         """Forget everything, give the space back, and delete what was set aside."""
         if not self._numbers():

@@ -1,0 +1,1 @@
+"""`repo-agent-tui doctor`: what is set up, and what to do about what is not."""
