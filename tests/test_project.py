@@ -54,6 +54,7 @@ def test_the_keys_of_the_readme_are_those_that_are_bound() -> None:
     table = README.split("| key | what it does |")[1].split("\n\n")[0]
     told = set(re.findall(r"`([^`]+)`", "".join(line.split("|")[1] for line in table.splitlines() if "|" in line)))
     signs = {"slash": "/", "question_mark": "?", "less_than_sign": "<", "greater_than_sign": ">"}
+    signs |= {"comma": ",", "full_stop": "."}
     signs |= {f"{side}_{kind}_bracket": sign for sign, side, kind in zip("[]{}", SIDES, KINDS, strict=True)}
     bound = {signs.get(binding.key, binding.key) for binding in keys.BINDINGS}
     assert bound - told == {"2", "3", "4"}

@@ -54,7 +54,7 @@ def main(
                 return _cache(options.repo[1:])
             if command == RUNS or (command == REPLAY and _mode(options) != "dashboard"):
                 splash.end()
-                return _recorded(options, command)
+                return _recorded(options, command, make_session or _session)
             if command == DOCTOR:
                 splash.end()
                 return _doctor(options)
@@ -156,11 +156,18 @@ def _cache(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _recorded(options: Namespace, command: str) -> int:
+def _recorded(options: Namespace, command: str, make_session: SessionFactory) -> int:
     """The commands that speak of recorded runs, without a dashboard; the exit code."""
     from tui_agent.cli_runs import replay, runs
 
-    return runs(options) if command == RUNS else replay(options, None)
+    def run(request: RunRequest) -> int:
+        settings = _settings(options)
+        redact = Redactor([settings.api_key, settings.github_token])
+        output = _output(options.output, force=options.force)
+        session = make_session(settings, chaos=None, demo=False)
+        return _headless(session, request, redact, output, as_json=options.json)
+
+    return runs(options, run) if command == RUNS else replay(options, None)
 
 
 def _doctor(options: Namespace) -> int:

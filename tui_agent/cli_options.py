@@ -27,7 +27,8 @@ OTHER_VARIABLES = {
 # (name, what it does) of each reserved word; the ones that this version can do are in `cli.COMMANDS`.
 COMMAND_HELP = {
     "demo": "embedded repository, embedded model and a fault script: no key, no network",
-    "runs": "list (also with --json); show RUN; delete RUN ... or --all; export RUN [-o FILE] [--force]; RUN is an id "
+    "runs": "list (also with --json); show RUN; delete RUN ... or --all; export RUN [-o FILE] [--force]; diff RUN "
+    "[OLDER]: what has changed since the run before, as a run tells it; RUN is an id "
     "or its beginning, last, or a file",
     "replay": "replay RUN: a recorded run in the same panes; its events at once with --print or --json",
     "mcp": "mcp [FOLDER ...]: MCP server on stdin and stdout, or with --http; of local repositories it serves these",

@@ -1,21 +1,24 @@
-"""The commands that speak of recorded runs: `runs` (list, show, delete, export) and `replay`."""
+"""The commands that speak of recorded runs: `runs` (list, show, delete, export, diff) and `replay`."""
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.cli_options import build_parser
 from tui_agent.cli_streams import complain, reconfigure, silence, write
+from tui_agent.events import RunStarted
 from tui_agent.frontends import run_texts
 from tui_agent.frontends.json_lines import JsonLines
 from tui_agent.frontends.printer import Printer
 from tui_agent.redact import Redactor
-from tui_agent.request import UsageError
+from tui_agent.request import RunRequest, UsageError
 from tui_agent.runs.store import Record, RecordError, RunStore
 from tui_agent.safe_json import dumps
 from tui_agent.safe_text import one_line, visible
@@ -26,15 +29,20 @@ if TYPE_CHECKING:
 FALLBACK_WIDTH = 120
 """Terminal cells of a line where stdout is no terminal."""
 _USAGE = (
-    "`runs` takes nothing, list, show RUN, delete RUN... (or --all), or export RUN; RUN is an id or the beginning of "
-    "one, last, or a file."
+    "`runs` takes nothing, list, show RUN, delete RUN... (or --all), export RUN, or diff RUN [OLDER]; RUN is an id or "
+    "the beginning of one, last, or a file."
 )
+_OF_A_RUN = frozenset({"lang", "no_cache", "refresh", "no_record", "env_file"})
 # Option → how it is typed, where the two differ.
 _TYPED = {"plain": "print"}
 
 
-def runs(options: Namespace) -> int:
+def runs(options: Namespace, run: Callable[[RunRequest], int] | None = None) -> int:
     """`runs`: what was recorded; the exit code.
+
+    Args:
+        options: what was typed.
+        run: carries a request out without a dashboard; its exit code.
 
     Raises:
         UsageError: something else was typed than it takes.
@@ -46,6 +54,9 @@ def runs(options: Namespace) -> int:
         "delete": (_delete, {"all"}),
         "export": (_export, {"output", "force"}),
     }
+    if word == "diff" and run is not None:
+        take_only(options, {"plain", "json", "output", "force", *_OF_A_RUN}, "runs diff")
+        return _said(lambda: run(_difference(RunStore(), names, options)))
     if word not in commands:
         raise UsageError(_USAGE)
     command, taken = commands[word]
@@ -159,6 +170,60 @@ def _export(store: RunStore, names: Sequence[str], options: Namespace) -> int:
         complain(str(error))
         return 1
     return _say(f"written: {one_line(str(target))}\n")
+
+
+def _difference(store: RunStore, names: Sequence[str], options: Namespace) -> RunRequest:
+    """What has to be asked so that a run tells what has changed since another one of the same repository."""
+    from tui_agent.agent.prompts import is_chinese
+
+    if not 1 <= len(names) <= 2:
+        raise UsageError(_USAGE)
+    chain = [store.load(run) for run in store.chain(store.find(names[0]))]
+    # A difference that was told before is no state of the repository.
+    chain = [record for record in chain if record.request is None or record.request.since is None]
+    if not chain:
+        raise RecordError("The run that this difference is about is no longer there.")
+    run, asked = chain[-1].summary, chain[-1].request or RunRequest(repo=chain[-1].summary.repo)
+    if asked.others:
+        raise UsageError(f"{run.run_id} is a comparison; name the run of one repository.")
+    if run.outcome not in ("completed", "partial"):
+        raise RecordError(f"{run_texts.one_run(run)} has no report that could be compared.")
+    older = _older(store, chain[0], names[1:])
+    return replace(
+        asked,
+        question=None,
+        lang=options.lang or asked.lang or ("zh" if is_chinese(None, asked.question) else None),
+        engine="auto",
+        refresh=options.refresh,
+        no_cache=options.no_cache,
+        follows=run.run_id,
+        since=older,
+    )
+
+
+def _older(store: RunStore, record: Record, named: Sequence[str]) -> str:
+    """The id of the run to compare with: the one that was named, or that the record names, or the last before it."""
+    run = record.summary
+    for text in named:
+        other = store.find(text)
+        if other.run_id == run.run_id or not _same_repository(other, run):
+            raise UsageError(f"{run_texts.one_run(other)} is no earlier run of {run.repo}.")
+        if other.began > run.began:
+            raise UsageError(f"{other.run_id} is the later of the two; write it first.")
+        return other.run_id
+    previous = next((event.previous for event in record.events if isinstance(event, RunStarted)), None)
+    if previous is not None:
+        with contextlib.suppress(RecordError):  # it may have been deleted
+            return store.find(previous).run_id
+    for other in store.list():
+        is_whole = other.outcome in ("completed", "partial") and other.commit and not other.follows
+        if other.began < run.began and is_whole and _same_repository(other, run):
+            return other.run_id
+    raise RecordError(f"This is the first recorded run of {one_line(run.repo)}; there is none to compare it with.")
+
+
+def _same_repository(one: RunSummary, other: RunSummary) -> bool:
+    return (one.repo.lower(), one.source) == (other.repo.lower(), other.source)
 
 
 def _replay_lines(record: Record) -> int:
