@@ -358,7 +358,7 @@ async def test_a_question_after_a_report_goes_on_with_it_and_stands_below_it() -
     async with dashboard(request=REQUEST) as d:
         await d.settle()
         d.session.tell(ev.TurnStarted(turn=1, max_turns=15))
-        d.session.finish("completed", "# Report\n\nIt is a framework.")
+        d.session.finish("completed", "# Report\n\nIt is a framework." + "\n\nMore of it." * 60)
         await d.settle()
         first = d.session.run_id
         await d.press("a")
@@ -367,11 +367,11 @@ async def test_a_question_after_a_report_goes_on_with_it_and_stands_below_it() -
         asked = d.session.requests[-1]
         assert (asked.repo, asked.question, asked.follows) == (REQUEST.repo, "Who uses it?", first)
         d.session.tell(ev.TurnStarted(turn=1, max_turns=15))
-        d.session.tell(ev.ReportDelta(turn=1, text="Many do."))
+        d.session.tell(ev.ReportDelta(turn=1, text="Many do.\n"))
         await d.settle()
-        await d.until(lambda: all(line in d.screen for line in ("It is a framework.", "Who uses it?", "Many do.")))
-        d.session.finish("completed", "Many do.")
-        await d.settle()
+        await d.until(lambda: all(line in d.screen for line in ("More of it.", "Who uses it?", "Many do.")))
+        d.session.finish("completed", "Many do." + "\n\nAnd on." * 60)
+        await d.until(lambda: "Who uses it?" in d.screen and "Many do." in d.screen)
         await d.press("a")
         await d.type("pallets/click")
         await d.press("enter")

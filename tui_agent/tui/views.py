@@ -197,6 +197,11 @@ class ReportState:
         return "".join(chapter.text for chapter in self.chapters) + self.heading
 
     @property
+    def begins(self) -> int:
+        """Where this run's chapter begins, in characters."""
+        return len(self.before) - len(self.heading.lstrip("\n-"))
+
+    @property
     def text(self) -> str:
         """The report's Markdown, chapter by chapter."""
         return self.before + self.stream.text

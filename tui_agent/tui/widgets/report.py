@@ -60,6 +60,8 @@ class ReportPane(Pane):
         self._source: DashboardState | None = None
         self._generation = -1
         self._drawn = 0
+        self._chapter = ""  # the heading of the chapter that was shown last
+        self._answering = False  # that chapter is still being written
         self._state = self._said = Content()
         self._href: str | None = None
         self._grounding: GroundingState | None = None
@@ -100,17 +102,25 @@ class ReportPane(Pane):
             self._warm = True
             self.run_worker(warm, thread=True, group="report", exit_on_error=False)
         self.view.placeholder = _placeholder(run)
+        followed = self.view.following
         other = state is not self._source and (report.text != self.view.markdown_text or whole is self.view.streaming)
         self._source = state
         if other or report.generation != self._generation:
             self._generation = report.generation
             self._begin(report.text, whole=whole)
+            if report.heading != self._chapter:
+                # whoever has asked wants to see the answer come
+                self._chapter, self._answering = report.heading, bool(report.heading)
+                self.view.follow()
         elif len(report) > self._drawn:
             text = report.text
             self.view.append(text[self._drawn :])
             self._drawn = len(text)
         if whole:
             self.view.finish()
+            if self._answering and followed:
+                self.view.scroll_to_text(report.begins)
+            self._answering = False
         self._grounding = state.grounding if whole else None
         self._before = len(report.before) if self._grounding else 0
         self.view.link(_targets(self._grounding))
