@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli_fakes import KEY, ROOT, FakeSession, be_alone
-from tui_agent.cli import LATER, main
+from tui_agent.cli import main
 from tui_agent.cli_options import COMMAND_HELP, OTHER_VARIABLES, build_parser
 from tui_agent.request import RunRequest
 from tui_agent.settings import documented
@@ -59,7 +59,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"repo-agent-tui {tui_agent.__version__}\n"
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["--nope"], ["serve"], ["a/b", "c d"], []])
+@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["--nope"], ["a/b", "c d"], []])
 def test_what_needs_no_run_imports_nothing_heavy(argv: list[str]) -> None:
     code = (
         "import sys; from tui_agent.cli import main; main(sys.argv[1:]);"
@@ -136,12 +136,6 @@ def test_a_usage_error_is_one_sentence_and_code_2(
     assert err.startswith("repo-agent-tui: ") and says in err
     assert err.count("\n") == 1 and err.rstrip("\n").isprintable()
     assert "Traceback" not in err and "hunter2" not in err
-
-
-@pytest.mark.parametrize("word", sorted(LATER))
-def test_a_reserved_word_that_is_not_there_yet_says_so(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(word, "list", "--port", "80") == 2
-    assert f"does not have `{word}` yet" in capsys.readouterr().err
 
 
 def test_a_folder_of_a_reserved_name_is_named_by_its_path(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tui_agent.cli_streams import complain, silence, write
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.settings import Settings, default_config_file
-from tui_agent.splash import Splash
+from tui_agent.splash import Splash, is_served
 
 if TYPE_CHECKING:
     from tui_agent.cli_output import OutputFile
@@ -26,10 +26,7 @@ SessionFactory = Callable[..., "SessionLike"]
 
 # Option → field of `Settings`; the text is passed on as it was typed.
 FLAGS = ("profile", "model", "base_url", "max_turns", "max_tokens", "lang")
-# The reserved words that this version knows how to do; the rest of `COMMAND_HELP` it only knows by name.
-DEMO, CACHE, RUNS, REPLAY, MCP, DOCTOR = "demo", "cache", "runs", "replay", "mcp", "doctor"
-COMMANDS = frozenset({DEMO, CACHE, RUNS, REPLAY, MCP, DOCTOR})
-LATER = frozenset(COMMAND_HELP) - COMMANDS
+DEMO, CACHE, RUNS, REPLAY, MCP, DOCTOR, SERVE = "demo", "cache", "runs", "replay", "mcp", "doctor", "serve"
 
 
 def main(
@@ -64,6 +61,9 @@ def main(
             if command == MCP:
                 splash.end()
                 return _mcp(options, settings, make)
+            if command == SERVE:
+                splash.end()
+                return _serve(options, settings, redact)
             if command == REPLAY:
                 return _replay_on_terminal(options, settings, make, splash)
             _check_options(options)
@@ -95,9 +95,7 @@ def _run(
     mode = _mode(options)
     if mode != "dashboard":
         _require_repo(request)
-    if request.repo and command is None:
-        for repo in (request.repo, *request.others):
-            _check_address(repo, settings)
+    _check_addresses(request, settings, command)
     output = _output(options.output, force=options.force)
     session = make_session(settings, chaos=options.chaos, demo=command == DEMO)
     if mode == "dashboard":
@@ -114,7 +112,7 @@ def _run(
 
 def _parse(argv: Sequence[str]) -> Namespace | None:
     """The options; None where `--help` or `--version` has said what there was to say."""
-    parser = build_parser(LATER)
+    parser = build_parser()
     try:
         options, unknown = parser.parse_known_intermixed_args(list(argv))
     except SystemExit:
@@ -122,20 +120,17 @@ def _parse(argv: Sequence[str]) -> Namespace | None:
         if write(sys.stdout, "") is not None:
             silence(sys.stdout)
         return None
-    if unknown and not (options.repo and options.repo[0] in LATER):
+    if unknown:
         # Not what stands behind "=": it may be a key.
         parser.error(f"there is no option {unknown[0].partition('=')[0]}")
     return options
 
 
 def _command(options: Namespace) -> str | None:
-    """The reserved word that was typed, None for a plain run; what cannot be done yet is said here, and only here."""
+    """The reserved word that was typed, None for a plain run."""
     if not options.repo:
         return None
-    first = options.repo[0]
-    if first in LATER:
-        raise UsageError(f"This version does not have `{first}` yet; for the folder of that name write ./{first}.")
-    command = first if first in COMMANDS else None
+    command: str | None = options.repo[0] if options.repo[0] in COMMAND_HELP else None
     if len(options.repo) > 1 and command == DEMO:
         raise UsageError(f"`{command}` takes no repository; for the folder of that name write ./{command}.")
     return command
@@ -184,6 +179,19 @@ def _mcp(options: Namespace, settings: Settings, make_session: SessionFactory) -
     return mcp(options, settings, make_session)
 
 
+def _serve(options: Namespace, settings: Settings, redact: Redactor) -> int:
+    """The dashboard in a browser; the exit code."""
+    from tui_agent.cli_serve import serve
+
+    def check(inner: Namespace) -> None:
+        command = _command(inner)
+        if command not in (None, DEMO):
+            raise UsageError(f"`serve` takes repositories or demo; for the folder of that name write ./{command}.")
+        _check_addresses(_request(inner, settings, command), settings, command)
+
+    return serve(options, check, redact)
+
+
 def _replay_on_terminal(options: Namespace, settings: Settings, make_session: SessionFactory, splash: Splash) -> int:
     """A recorded run in the dashboard, where what follows it can be asked; the exit code."""
     from tui_agent.cli_runs import replay
@@ -202,7 +210,7 @@ def _check_options(options: Namespace) -> None:
     if options.offline:
         raise UsageError("--offline belongs to `doctor`.")
     if options.http is not None or options.allow_remote:
-        raise UsageError("--http and --allow-remote belong to `mcp`.")
+        raise UsageError("--http and --allow-remote belong to `mcp` and `serve`.")
     if options.force and options.output is None:
         raise UsageError("--force goes with --output FILE.")
 
@@ -261,11 +269,13 @@ def _require_repo(request: RunRequest) -> None:
         )
 
 
-def _check_address(repo: str, settings: Settings) -> None:
+def _check_addresses(request: RunRequest, settings: Settings, command: str | None) -> None:
     """Say what is wrong with a repository's name before anything is imported or drawn."""
-    from tui_agent.github.address import parse
+    if request.repo and command is None:
+        from tui_agent.github.address import parse
 
-    parse(repo, api_url=settings.github_api_url)
+        for repo in (request.repo, *request.others):
+            parse(repo, api_url=settings.github_api_url)
 
 
 def _output(name: str | None, *, force: bool) -> OutputFile | None:
@@ -343,7 +353,9 @@ def _mode(options: Namespace) -> str:
 
 
 def _is_terminal() -> bool:
-    """Whether stdout is a terminal that can be drawn on."""
+    """Whether stdout is a terminal that can be drawn on, or a pipe to a browser."""
+    if is_served():
+        return True
     if os.environ.get("TERM") == "dumb":
         return False
     try:

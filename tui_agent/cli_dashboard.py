@@ -17,7 +17,7 @@ from tui_agent.cli_streams import quiet_logs
 from tui_agent.events import Emit, RunFinished
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.settings import Settings
-from tui_agent.splash import Splash
+from tui_agent.splash import Splash, is_served
 
 if TYPE_CHECKING:
     from tui_agent.cli_output import OutputFile
@@ -173,6 +173,9 @@ def terminal() -> Iterator[bool]:
     Stdout is one already. A redirected stdin gives way to the terminal itself, a redirected stderr to stdout, and both
     come back afterwards.
     """
+    if is_served():
+        yield True
+        return
     with contextlib.ExitStack() as stack:
         try:
             for number, stream in ((0, sys.__stdin__), (2, sys.__stderr__)):

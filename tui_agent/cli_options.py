@@ -21,10 +21,11 @@ OTHER_VARIABLES = {
     "profile openrouter, openai, vllm, lmstudio, llamacpp; no other key is sent there",
     "NO_COLOR": "set: the dashboard does without colours",
     "COLORTERM, TERM_PROGRAM, TMUX, STY, WT_SESSION, KITTY_WINDOW_ID": "by these `doctor` knows the terminal",
+    "TEXTUAL_DRIVER": "set by `serve` for the dashboards that it starts",
     "TERM": "dumb or unset: no picture while the dashboard is being loaded",
 }
 
-# (name, what it does) of each reserved word; the ones that this version can do are in `cli.COMMANDS`.
+# Each reserved word, and what it does.
 COMMAND_HELP = {
     "demo": "embedded repository, embedded model and a fault script: no key, no network",
     "runs": "list (also with --json); show RUN; delete RUN ... or --all; export RUN [-o FILE] [--force]; diff RUN "
@@ -32,7 +33,7 @@ COMMAND_HELP = {
     "or its beginning, last, or a file",
     "replay": "replay RUN: a recorded run in the same panes; its events at once with --print or --json",
     "mcp": "mcp [FOLDER ...]: MCP server on stdin and stdout, or with --http; of local repositories it serves these",
-    "serve": "the dashboard in a browser",
+    "serve": "serve [REPO ... | demo]: the dashboard in a browser, one for each tab; takes what a dashboard takes",
     "cache": "size, clear",
     "doctor": "what is set up, and what to do: settings, key, endpoint (one small tool call; --offline: none), GitHub, "
     "terminal, folders; also with --json",
@@ -42,11 +43,9 @@ COMMAND_HELP = {
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one sentence, raised instead of printed with a page of usage."""
 
-    later: frozenset[str] = frozenset()
-
     def format_help(self) -> str:
         """The help with what stands below the options, which nothing else needs."""
-        self.epilog = _epilog(self.later)
+        self.epilog = _epilog()
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
@@ -54,12 +53,8 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message.removeprefix('argument ').rstrip('.')} (see {APP_NAME} --help).")
 
 
-def build_parser(later: frozenset[str] = frozenset()) -> Parser:
-    """The parser of the whole command line.
-
-    Args:
-        later: reserved words that this version cannot do yet; the help says so.
-    """
+def build_parser() -> Parser:
+    """The parser of the whole command line."""
     parser = Parser(
         prog=APP_NAME,
         usage="%(prog)s [options] [REPO ...]",
@@ -68,7 +63,6 @@ def build_parser(later: frozenset[str] = frozenset()) -> Parser:
         allow_abbrev=False,
         add_help=False,
     )
-    parser.later = later
     parser.add_argument(
         "repo",
         nargs="*",
@@ -132,7 +126,9 @@ def build_parser(later: frozenset[str] = frozenset()) -> Parser:
     other.add_argument("--no-record", action="store_true", help="nothing of this run is kept on disk")
     other.add_argument("--all", action="store_true", help="with `runs delete`: every recorded run")
     other.add_argument(
-        "--http", metavar="HOST:PORT", help="with `mcp`: serve over HTTP; a port alone is this machine's"
+        "--http",
+        metavar="HOST:PORT",
+        help="with `mcp`: serve over HTTP; with `serve`: where; a port alone is this machine's",
     )
     other.add_argument(
         "--allow-remote", action="store_true", help="with --http: another host than this machine, unprotected"
@@ -151,11 +147,11 @@ def build_parser(later: frozenset[str] = frozenset()) -> Parser:
     return parser
 
 
-def _epilog(later: frozenset[str]) -> str:
+def _epilog() -> str:
     """Commands, variables and exit codes."""
     lines = ["commands (a folder of that name is ./demo):"]
     for name, about in COMMAND_HELP.items():
-        lines += _entry(name, about + (" (not in this version yet)" if name in later else ""))
+        lines += _entry(name, about)
     lines += [
         "",
         "variables (options beat the environment, that beats .env, that beats config.toml of the user):",

@@ -27,6 +27,8 @@ VALUED = frozenset(
 PLAIN = frozenset("-p --print --json -h --help --version".split())
 # Reserved words that mean the same; `demo` and `replay` open one.
 WORDS = frozenset("runs mcp serve cache doctor".split())
+# Textual's driver where `serve` draws a dashboard in a browser, through a pipe; named by the variable TEXTUAL_DRIVER.
+BROWSER_DRIVER = "tui_agent.tui.served_driver:ServedDriver"
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l\x1b[0m\x1b[H\x1b[2J", "\x1b[0m\x1b[?25h\x1b[?1049l"
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _ROUND, _ASCII = "╭─╮│╰╯…", "+-+|++."
@@ -155,6 +157,11 @@ def asked(argv: Sequence[str]) -> str | None:
         elif not word.startswith("-"):
             repo = repo or word
     return None if repo in WORDS else repo
+
+
+def is_served() -> bool:
+    """Whether the dashboard is drawn in a browser: stdin and stdout are pipes to `serve`, which started it."""
+    return os.environ.get("TEXTUAL_DRIVER") == BROWSER_DRIVER
 
 
 def named(repo: str) -> str:
