@@ -46,6 +46,9 @@ def main(
             options = _parse(sys.argv[1:] if argv is None else argv)
             if options is None:
                 return 0
+            if options.completion is not None:
+                splash.end()
+                return _completion(options.completion)
             command = _command(options)
             if command == CACHE:
                 return _cache(options.repo[1:])
@@ -134,6 +137,15 @@ def _command(options: Namespace) -> str | None:
     if len(options.repo) > 1 and command == DEMO:
         raise UsageError(f"`{command}` takes no repository; for the folder of that name write ./{command}.")
     return command
+
+
+def _completion(shell: str) -> int:
+    """What a shell completes by; the exit code."""
+    from tui_agent.cli_completion import completion
+
+    if write(sys.stdout, completion(shell)) is not None:
+        silence(sys.stdout)
+    return 0
 
 
 def _cache(arguments: Sequence[str]) -> int:

@@ -142,6 +142,9 @@ def build_parser() -> Parser:
     other.add_argument("--offline", action="store_true", help="with `doctor`: nothing is asked of a network")
     other.add_argument("--env-file", metavar="FILE", help="read this instead of ./.env")
     other.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    other.add_argument(
+        "--completion", metavar="SHELL", choices=("bash", "zsh", "fish"), help="say what bash, zsh or fish completes by"
+    )
     other.add_argument("--version", action="version", version=f"{APP_NAME} {__version__}", help="say the version")
     other.add_argument("-h", "--help", action="help", help="say this")
     return parser

@@ -21,10 +21,10 @@ INTERRUPTED = 130
 # Options that take the next word as their value.
 VALUED = frozenset(
     "-q --question --preset --ref --lang --engine --profile --model --base-url --max-turns --max-tokens -o --output "
-    "--chaos --env-file --http".split()
+    "--chaos --env-file --http --completion".split()
 )
 # Options that mean: no dashboard.
-PLAIN = frozenset("-p --print --json -h --help --version".split())
+PLAIN = frozenset("-p --print --json -h --help --version --completion".split())
 # Reserved words that mean the same; `demo` and `replay` open one.
 WORDS = frozenset("runs mcp serve cache doctor".split())
 # Textual's driver where `serve` draws a dashboard in a browser, through a pipe; named by the variable TEXTUAL_DRIVER.
@@ -150,7 +150,7 @@ def asked(argv: Sequence[str]) -> str | None:
         if word == "--":
             repo = repo or next(words, "")
             break
-        if word in PLAIN or (word[:1] == "-" and word[:2] in PLAIN):
+        if word.partition("=")[0] in PLAIN or (word[:1] == "-" and word[:2] in PLAIN):
             return None
         if word in VALUED:
             next(words, None)
