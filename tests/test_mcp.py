@@ -18,7 +18,7 @@ from tests.servers import faults
 from tests.servers.files import Commit, FilesTransport
 from tests.servers.github import GitHubServer
 from tests.servers.inside import TOKEN, nothing_left_behind
-from tui_agent.frontends import mcp_repositories, mcp_schemas
+from tui_agent.frontends import listening, mcp_repositories, mcp_schemas
 from tui_agent.frontends.listening import endpoint
 from tui_agent.frontends.mcp_repositories import served
 from tui_agent.frontends.mcp_tools import described
@@ -319,11 +319,16 @@ def test_a_port_alone_is_this_machines(text: str, found: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0.0.0.0:80", "[::]:80", "192.168.1.2:80", "example.com:80"])
-def test_another_host_has_to_be_allowed_and_the_refusal_says_why(text: str) -> None:
+def test_another_host_has_to_be_allowed_and_the_refusal_says_why(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening.socket, "getfqdn", lambda: "me.example")
+    monkeypatch.setattr(listening.socket, "getaddrinfo", lambda *_: [(0, 0, 0, "", ("10.0.0.7", 0))])
     with pytest.raises(UsageError, match=r"no authentication of its own.*--allow-remote"):
         endpoint(text, "--http", allow_remote=False)
     asked = endpoint(text, "--http", allow_remote=True)
-    assert str(asked) == text and "evil.example" not in asked.hosts
+    assert str(asked) == text
+    # Where it listens everywhere, by all of its own names, and by no other.
+    everywhere = {"me.example", "10.0.0.7"} <= set(asked.hosts)
+    assert everywhere is (asked.host in ("0.0.0.0", "::")) and "evil.example" not in asked.hosts
 
 
 @pytest.mark.parametrize("text", ["", "x", "localhost", "1:2:3", "65536", "http://x:80", "::1:80", "me@x:80"])

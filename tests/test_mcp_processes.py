@@ -112,22 +112,28 @@ async def test_a_client_that_hangs_up_on_stdio_in_the_middle_of_an_analysis_ends
         await cancelled(github, state(tmp_path))
 
 
-async def test_a_signal_ends_it_quietly(tmp_path: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *command("mcp"),
-        env=environment(tmp_path),
-        cwd=tmp_path,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-    async with asyncio.timeout(30):
-        process.stdin.write(HELLO)
-        assert json.loads(await process.stdout.readline())["result"]["serverInfo"]["name"] == "repo-agent-tui"
-        process.send_signal(signal.SIGTERM)
-        assert await process.wait() == 130
-        assert (await process.stdout.read(), await process.stderr.read()) == (b"", b"")
+async def test_a_signal_ends_it_quietly_and_what_is_under_way(tmp_path: Path) -> None:
+    async with GitHubServer(FILES) as github:
+        github.on(HELD, always=faults.hold())
+        process = await asyncio.create_subprocess_exec(
+            *command("mcp"),
+            env=environment(tmp_path, github),
+            cwd=tmp_path,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        call = {"name": "analyze_repository", "arguments": {"repo": "team/tool"}}
+        async with asyncio.timeout(30):
+            process.stdin.write(HELLO + message("tools/call", 2, **call))
+            assert json.loads(await process.stdout.readline())["result"]["serverInfo"]["name"] == "repo-agent-tui"
+            await until(lambda: bool(github.asked("tree")), seconds=30, what="an analysis")
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() == 130
+            out, err = await process.stdout.read(), await process.stderr.read()
+        assert err == b"" and all("error" in json.loads(line) for line in out.splitlines())
+        await cancelled(github, state(tmp_path))
 
 
 async def test_without_the_extra_the_install_command_is_named(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ def _on_stdio(options: Namespace, settings: Settings, make_session: Callable[...
 
 def _over_http(asked: Endpoint, options: Namespace, settings: Settings, make_session: Callable[..., Any]) -> int:
     service, session = _service(options, settings, make_session)
+    http: Any = imported("tui_agent.frontends.mcp_http", "mcp")
     try:
         listening = asked.listen()
     except OSError as error:
@@ -83,13 +84,11 @@ def _over_http(asked: Endpoint, options: Namespace, settings: Settings, make_ses
     found = Endpoint(asked.host, listening.getsockname()[1])
 
     async def serve(listening: socket.socket) -> int:
-        from tui_agent.frontends.mcp_server import PATH
-
         stop = asyncio.Event()
         try:
             with Interrupts(stop.set):
-                complain(f"MCP server at http://{found}{PATH}; Ctrl-C ends it.")
-                await service.serve_http(found, listening, stop)
+                complain(f"MCP server at http://{found}{http.PATH}; Ctrl-C ends it.")
+                await http.serve(service, found, listening, stop)
             return INTERRUPTED
         finally:
             await session.aclose()

@@ -13,6 +13,7 @@ from typing import Self
 from tui_agent.request import UsageError
 
 _PIECE = 64 * 1024
+_CLOSED = "`mcp` speaks on stdin and stdout, and one of them is closed."
 
 
 class Lines:
@@ -108,11 +109,14 @@ def protocol_streams() -> Iterator[tuple[Lines, Output]]:
     Raises:
         UsageError: they are closed.
     """
+    if sys.stdin is None or sys.stdout is None:
+        # Their numbers may be another file's by now.
+        raise UsageError(_CLOSED)
     try:
         # Duplicates are not inherited: a child process holds neither end.
         given, taken = os.dup(0), os.dup(1)
     except OSError:
-        raise UsageError("`mcp` speaks on stdin and stdout, and they are closed.") from None
+        raise UsageError(_CLOSED) from None
     try:
         _point(0, os.devnull, os.O_RDONLY)
         try:
