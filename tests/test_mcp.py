@@ -14,10 +14,12 @@ from mcp import MCPError
 from tests.fakes import VirtualClock
 from tests.mcp_bench import FILES, MODES, TOOL, Ears, ask, begun, cancelled, connected, names, refused, said
 from tests.repos import git, make_repo
-from tests.servers import faults
+from tests.servers import faults, turns
 from tests.servers.files import Commit, FilesTransport
 from tests.servers.github import GitHubServer
-from tests.servers.inside import TOKEN, nothing_left_behind
+from tests.servers.inside import KEY, TOKEN, nothing_left_behind
+from tests.servers.model import ModelServer
+from tests.servers.turns import call
 from tui_agent.frontends import listening, mcp_repositories, mcp_schemas
 from tui_agent.frontends.listening import endpoint
 from tui_agent.frontends.mcp_repositories import served
@@ -264,6 +266,23 @@ async def test_an_analysis_tells_its_progress_and_gives_a_report_that_can_be_rea
         for uri in ("report://no-such", "report:///etc/x.jsonl", "file:///etc/passwd"):
             with pytest.raises(MCPError, match="There is no"):
                 await client.read_resource(uri)
+
+
+async def test_of_a_models_analysis_the_client_learns_what_it_spent_and_that_it_is_partial() -> None:
+    script = [[call("read_file", {**TOOL, "path": "README.md"})], [turns.say("# A tool that hammers")]]
+    async with (
+        GitHubServer(FILES) as github,
+        ModelServer(*script, key=KEY) as model,
+        connected(github, api_key=KEY, base_url=model.url, max_turns=1) as client,
+    ):
+        result = await client.call_tool("analyze_repository", {"repo": "team/tool", "question": "What does it do?"})
+        told = result.structured_content
+        assert told is not None and not result.is_error
+        assert (told["outcome"], told["engine"], told["model"]) == ("partial", "llm", "deepseek-flash")
+        assert told["error"] == "The report is partial: the only turn was used up."
+        assert said(result).startswith("# A tool that hammers") and told["tool_calls"] == 1
+        assert told["usage"]["prompt_tokens"] > told["usage"]["completion_tokens"] > 0
+        assert KEY not in result.model_dump_json()
 
 
 async def test_an_analysis_that_fails_is_a_tool_error_and_one_unrecorded_has_no_resource(tmp_path: Path) -> None:
