@@ -124,6 +124,7 @@ async def test_each_run_has_its_own_trace_and_the_tabs_tell_how_all_of_them_stan
         assert "a/one: GitHub knows no repository a/one." in desk.screen
         await desk.press(",")
         assert "✘ failed" in desk.screen.splitlines()[0]
+        assert "✘ GitHub knows no repository a/one." in desk.screen, "the sentence of the run that is shown"
 
 
 async def test_the_comparison_shows_itself_unless_a_tab_was_chosen_by_hand() -> None:
@@ -323,6 +324,7 @@ async def test_d_tells_what_has_changed_as_a_chapter_behind_the_report() -> None
         await desk.until(lambda: not session.running)
         await desk.settle()
         assert "Report on one" in desk.screen and "Two commits." in desk.screen
+        assert "d tells" not in desk.app.board.message.text
         await desk.press("d")
         assert session.requests[-1] == asked
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.cli_options import COMMAND_HELP, build_parser
+from tui_agent.cli_options import COMMAND_HELP, build_parser, topic
 from tui_agent.cli_streams import complain, silence, write
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
@@ -116,6 +116,7 @@ def _run(
 def _parse(argv: Sequence[str]) -> Namespace | None:
     """The options; None where `--help` or `--version` has said what there was to say."""
     parser = build_parser()
+    parser.topic = topic(argv)
     try:
         options, unknown = parser.parse_known_intermixed_args(list(argv))
     except SystemExit:

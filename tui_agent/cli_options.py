@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from tui_agent import __version__
 from tui_agent.request import UsageError
-from tui_agent.settings import APP_NAME, documented
+from tui_agent.settings import APP_NAME
+from tui_agent.splash import VALUED
 
-WIDTH = 100
+NARROWEST, WIDEST = 60, 100
+"""Columns of the help, whatever the terminal has."""
 # Read by the libraries underneath, or not a setting; documented here because `--help` names all that is read.
 OTHER_VARIABLES = {
     "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "proxies, and the hosts that are asked without one",
@@ -19,6 +24,7 @@ OTHER_VARIABLES = {
     "GIT_CONFIG_GLOBAL": "git settings of the user, instead of ~/.gitconfig; only core.excludesFile is read there",
     "OPENROUTER_API_KEY, OPENAI_API_KEY, VLLM_API_KEY, LM_API_TOKEN, LLAMA_API_KEY": "the key that goes with the "
     "profile openrouter, openai, vllm, lmstudio, llamacpp; no other key is sent there",
+    "COLUMNS": "the width of --help, within 60 and 100, and of listings, where it is not the terminal's",
     "NO_COLOR": "set: the dashboard does without colours",
     "COLORTERM, TERM_PROGRAM, TMUX, STY, WT_SESSION, KITTY_WINDOW_ID": "by these `doctor` knows the terminal",
     "TEXTUAL_DRIVER": "set by `serve` for the dashboards that it starts",
@@ -41,11 +47,24 @@ COMMAND_HELP = {
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are one sentence, raised instead of printed with a page of usage."""
+    """An argument parser whose complaints are one sentence, raised instead of printed with a page of usage.
+
+    Attributes:
+        topic: the reserved word whose help is wanted; None for the whole program's.
+        color: no colours in the help, which Python 3.14 would add.
+    """
+
+    topic: str | None = None
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.color = False
 
     def format_help(self) -> str:
-        """The help with what stands below the options, which nothing else needs."""
-        self.epilog = _epilog()
+        """The help with what stands above and below the options, which nothing else needs."""
+        from tui_agent.cli_help import dress
+
+        dress(self, self.topic, COMMAND_HELP, OTHER_VARIABLES)
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
@@ -53,13 +72,40 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message.removeprefix('argument ').rstrip('.')} (see {APP_NAME} --help).")
 
 
+def width() -> int:
+    """Columns of the help: the terminal's, within bounds."""
+    try:
+        columns = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
+    except (ValueError, OSError, AttributeError):
+        columns = WIDEST
+    return min(max(columns, NARROWEST), WIDEST)
+
+
+def column() -> int:
+    """Where the second column begins."""
+    return 30 if width() >= 80 else 22
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=column(), width=width())
+
+
+def topic(argv: Sequence[str]) -> str | None:
+    """The reserved word that what was typed begins with, if any."""
+    words = iter(argv)
+    for word in words:
+        if word in VALUED:
+            next(words, None)
+        elif not word.startswith("-"):
+            return word if word in COMMAND_HELP else None
+    return None
+
+
 def build_parser() -> Parser:
     """The parser of the whole command line."""
     parser = Parser(
         prog=APP_NAME,
-        usage="%(prog)s [options] [REPO ...]",
-        description="Watch an agent explore a repository and write a report.",
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30, width=WIDTH),
+        formatter_class=_formatter,
         allow_abbrev=False,
         add_help=False,
     )
@@ -148,39 +194,3 @@ def build_parser() -> Parser:
     other.add_argument("--version", action="version", version=f"{APP_NAME} {__version__}", help="say the version")
     other.add_argument("-h", "--help", action="help", help="say this")
     return parser
-
-
-def _epilog() -> str:
-    """Commands, variables and exit codes."""
-    lines = ["commands (a folder of that name is ./demo):"]
-    for name, about in COMMAND_HELP.items():
-        lines += _entry(name, about)
-    lines += [
-        "",
-        "variables (options beat the environment, that beats .env, that beats config.toml of the user):",
-    ]
-    for setting in documented():
-        default = f" [{setting.default}]" if setting.default else ""
-        lines += _entry(" or ".join(setting.names), f"{setting.help}{default}")
-    for names, about in OTHER_VARIABLES.items():
-        lines += _entry(names, about)
-    lines += [
-        "",
-        "A key goes only to the default endpoint, or to one that is set in the same place or a higher one.",
-        "",
-        "exit codes: 0 a report was written; 1 the run failed; 2 usage; 130 interrupted",
-    ]
-    return "\n".join(lines)
-
-
-def _entry(name: str, about: str) -> list[str]:
-    """A name and what it means, the way argparse sets its options."""
-    import textwrap
-
-    indent = " " * 30
-    text = textwrap.wrap(
-        about, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    if len(name) <= 26:
-        return [f"  {name:<26}  {text[0].strip()}", *text[1:]]
-    return [f"  {name}", *text]

@@ -24,6 +24,7 @@ from tui_agent.settings import Settings
 from tui_agent.tui import keys, saving, themes
 from tui_agent.tui.hands import Hands
 from tui_agent.tui.palette import commands
+from tui_agent.tui.receiving import Receiver
 from tui_agent.tui.refresher import Drawn, Refresher
 from tui_agent.tui.replaying import Opened, ReplayControl
 from tui_agent.tui.running import RunControl
@@ -99,7 +100,9 @@ class DashboardApp(App[int]):
         self._hands = Hands(self, session, stage, self.board.breakers, self._explain)
         self._replays = ReplayControl(stage, self.board, self._refresher, self._clock, self.set_interval, self._explain)
         self._starter = Starter(session, stage, self._runs, self._replays, self._say, self._explain, api_url)
-        self._teller = Teller(stage, self._say)
+        self._receiver = Receiver(
+            stage, self.board, self._refresher, self._replays, Teller(stage, self._say), self.refresh_bindings
+        )
 
     def get_default_screen(self) -> Screen[Any]:
         """The screen with the panes."""
@@ -191,32 +194,9 @@ class DashboardApp(App[int]):
         return self.run_worker(run, group="run", exclusive=True, exit_on_error=False)
 
     def _emit(self, event: ev.Event) -> None:
-        """Take in an event of the session; it is drawn with others that come soon after."""
-        if not self.is_running:
-            return  # a run that outlived the dashboard
-        begins, before = isinstance(event, ev.RunStarted) and self._stage.waiting, self._stage.live
-        self._stage.take(event)
-        if begins and self._replays.over:
-            self._leave_replay()
-        if isinstance(event, ev.RunStarted | ev.RunFinished):
-            self._show_runs(before)
-        if self._stage.player is not None:
-            self._teller.tell_behind(event)
-            return
-        if begins:
-            self.board.message.clear()
-            self.board.leave_input()
-        else:
-            self._teller.tell(event)
-        self._refresher.wake()
-
-    def _show_runs(self, before: DashboardState) -> None:
-        """Tell of the runs side by side, where there are several, and draw the shown one if it is another now."""
-        if self.board.show_runs(self._stage.tabs()):
-            self.refresh_bindings()
-        if self._stage.live is not before:
-            self._refresher.forget()
-            self._refresher.wake()
+        """Take in an event of the session; none of a run that outlived the dashboard."""
+        if self.is_running:
+            self._receiver.take(event)
 
     # -- runs -------------------------------------------------------------------------------
 
@@ -236,8 +216,8 @@ class DashboardApp(App[int]):
         """What has priority as a key is a letter where there is a field, and nothing on other screens."""
         if action == "walk" and self._replays.shown is None:
             return False
-        if action == "other_run" and not self._stage.tabs():
-            return False
+        if action == "other_run":
+            return self._receiver.has_tabs
         if action == "walk" or (action in ("search", "ask") and parameters):
             return self.screen is self.board and not isinstance(self.focused, Input)
         return True
@@ -256,18 +236,11 @@ class DashboardApp(App[int]):
 
     def action_other_run(self, by: int) -> None:
         """Show the next of several runs, or the one before."""
-        if self._replays.shown is not None:
-            self._explain("This is a replay; esc leaves it.")
-            return
-        before = self._stage.live
-        self._stage.choose_next(by)
-        self._show_runs(before)
+        self._receiver.choose_next(by)
 
     def on_run_tabs_chosen(self, event: RunTabs.Chosen) -> None:
         """A run's tab was clicked."""
-        before = self._stage.live
-        self._stage.choose(event.index)
-        self._show_runs(before)
+        self._receiver.choose(event.index)
 
     def action_cancel(self) -> None:
         """Cancel the run."""
@@ -343,7 +316,7 @@ class DashboardApp(App[int]):
     def action_replay(self, what: str, how: int = 1) -> None:
         """Walk through a replay, or leave it."""
         if what == "leave":
-            self._leave_replay()
+            self._receiver.leave_replay()
         elif what == "time":
             from tui_agent.tui.screens.moment import moment_screen
 
@@ -354,10 +327,6 @@ class DashboardApp(App[int]):
     def on_replay_bar_sought(self, event: ReplayBar.Sought) -> None:
         """A moment was clicked."""
         self._replays.seek(event.seconds)
-
-    def _leave_replay(self) -> None:
-        if self._replays.leave():
-            self.refresh_bindings()
 
     def action_explain(self) -> None:
         """Explain each event, or no more."""
@@ -373,7 +342,7 @@ class DashboardApp(App[int]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every key's command by name, and Textual's own where they mean something here."""
-        replay, several = self._replays.shown is not None, bool(self._stage.tabs())
+        replay, several = self._replays.shown is not None, self._receiver.has_tabs
         yield from commands(self.run_action, replay=replay, several=several)
         for command in super().get_system_commands(screen):
             if command.title in ("Theme", "Quit"):

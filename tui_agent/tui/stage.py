@@ -49,7 +49,8 @@ class Stage:
     There is one run, or there are those of a comparison: the repositories', in the order in which they were named, and
     the comparison itself. Breakers and limits belong to the process: all of them hear of those.
 
-    `waiting` is whether a request has been made of which no run has begun yet.
+    `shown` is the number of the one that is shown, from 0; `waiting` is whether a request has been made of which no run
+    has begun yet.
 
     Args:
         clock: the session's time.
@@ -62,7 +63,7 @@ class Stage:
         self._threshold = threshold
         self._clock = clock
         self._runs = [Live(DashboardState(threshold=threshold), clock.monotonic())]
-        self._shown = 0
+        self.shown = 0
         self._chosen = False
         self._request: RunRequest | None = None
         self._names: Sequence[str] = ()
@@ -72,7 +73,7 @@ class Stage:
     @property
     def run(self) -> Live:
         """The run of the session that is shown, or stands behind the replay."""
-        return self._runs[self._shown]
+        return self._runs[self.shown]
 
     @property
     def live(self) -> DashboardState:
@@ -111,12 +112,8 @@ class Stage:
         return self._request is not None and bool(self._request.others) and not run.compares
 
     def choose(self, index: int) -> None:
-        """Show one of several runs, counted from 0; it stays until another one is chosen."""
-        self._shown, self._chosen = index % len(self._runs), True
-
-    def choose_next(self, by: int) -> None:
-        """Show the next run, or the one before; behind the last one comes the first."""
-        self.choose(self._shown + by)
+        """Show one of several runs, counted from 0 and round about; it stays until another one is chosen."""
+        self.shown, self._chosen = index % len(self._runs), True
 
     # -- what happens -----------------------------------------------------------------------
 
@@ -151,15 +148,15 @@ class Stage:
         run, request = self._followed(event), self._request
         if run is not None:
             run.asked = run.again = request
-            self._shown = self._runs.index(run)
+            self.shown = self._runs.index(run)
         else:
             if self.waiting:
                 self._runs = self._places(event, request)
-                self._shown, self._chosen = 0, False
+                self.shown, self._chosen = 0, False
             run = self._place(event)
         self.waiting = False
         if run.compares and not self._chosen:
-            self._shown = self._runs.index(run)
+            self.shown = self._runs.index(run)
         run.state.advance(self._time_of(run))
         run.origin = self._clock.monotonic() - event.at
         run.state.apply(event)

@@ -29,10 +29,8 @@ class Teller:
             elif run is not None and event.level != "info":
                 self._say(event.level, f"{run.name}: {event.text}")
         elif isinstance(event, ev.RunFinished) and run is not None:
-            if event.outcome == "cancelled":
-                self._say("warning", "Cancelled; what was seen stays. r runs it again.")
-            elif not self._stage.more_to_come(run):
-                self._tell_end(run, event)
+            if event.outcome == "cancelled" or not self._stage.more_to_come(run):
+                self._tell_end(run)
             elif event.outcome == "failed":
                 self._say("error", f"{run.name}: {event.error or 'the run failed.'}")
 
@@ -42,13 +40,24 @@ class Teller:
         if run is not None and not self._stage.more_to_come(run):
             self._say("info", "The run behind this replay has ended; esc goes to it.")
 
-    def _tell_end(self, run: Live, event: ev.RunFinished) -> None:
-        since = " d tells what has changed since the last run." if run.state.run.previous else ""
+    def tell_shown(self) -> bool:
+        """Say how the run that is shown has ended; False where it has not."""
+        has_ended = self._stage.live.run.outcome not in ("idle", "running")
+        if has_ended:
+            self._tell_end(self._stage.run)
+        return has_ended
+
+    def _tell_end(self, run: Live) -> None:
+        info = run.state.run
+        is_told = run.asked is not None and run.asked.since is not None
+        since = " d tells what has changed since the last run." if info.previous and not is_told else ""
         what = "The comparison is written" if run.compares else "The report is written"
-        if event.outcome == "failed":
-            self._say("error", event.error or "The run failed.")
-        elif event.outcome == "partial":
-            self._say("warning", (event.error or "The run ended as partial.") + since)
+        if info.outcome == "cancelled":
+            self._say("warning", "Cancelled; what was seen stays. r runs it again.")
+        elif info.outcome == "failed":
+            self._say("error", info.error or "The run failed.")
+        elif info.outcome == "partial":
+            self._say("warning", (info.error or "The run ended as partial.") + since)
         elif run is not self._stage.run:
             self._say("info", f"{what}: . and , go to its tab, the last one.")
         else:
