@@ -142,8 +142,10 @@ def _app(
     session: DashboardSession, wanted: RunRequest, settings: Settings, splash: Splash, replay: Opened | None
 ) -> DashboardApp:
     """The dashboard, imported only now."""
+    from tui_agent import remembered
     from tui_agent.tui import themes
     from tui_agent.tui.app import DashboardApp
+    from tui_agent.tui.preferences import Preferences
 
     driver = None
     if splash.attributes is not None:
@@ -158,6 +160,7 @@ def _app(
         threshold=settings.breaker_threshold,
         api_url=settings.github_api_url,
         theme=settings.theme,
+        preferences=Preferences(settings, remembered.read_theme(), remembered.keep_theme),
         driver_class=driver,
     )
     known = {*app.available_themes, *themes.ALIASES, themes.DARK.name, themes.LIGHT.name}

@@ -21,9 +21,10 @@ from tui_agent.request import RunRequest
 from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.safe_text import one_line, typeable, visible
 from tui_agent.settings import Settings
-from tui_agent.tui import keys, saving, themes
+from tui_agent.tui import keys, saving
 from tui_agent.tui.hands import Hands
 from tui_agent.tui.palette import commands
+from tui_agent.tui.preferences import Preferences
 from tui_agent.tui.receiving import Receiver
 from tui_agent.tui.refresher import Drawn, Refresher
 from tui_agent.tui.replaying import Opened, ReplayControl
@@ -60,6 +61,7 @@ class DashboardApp(App[int]):
         threshold: failures that open a breaker, until an event says so.
         api_url: the API that names in the input are asked of.
         theme: a theme's name, or "dark" or "light".
+        preferences: what the user has set; None for nothing.
         driver_class: who speaks with the terminal; None for the system's.
     """
 
@@ -82,6 +84,7 @@ class DashboardApp(App[int]):
         threshold: int = DEFAULT_THRESHOLD,
         api_url: str = Settings.github_api_url,
         theme: str | None = None,
+        preferences: Preferences | None = None,
         driver_class: type[Driver] | None = None,
     ) -> None:
         super().__init__(driver_class=driver_class)
@@ -91,7 +94,8 @@ class DashboardApp(App[int]):
         self._store = store
         self._threshold = threshold
         self._clock = clock or SystemClock()
-        self._theme_missing = themes.dress(self, theme)
+        self._preferences = preferences or Preferences()
+        self._theme_missing = self._preferences.dress(self, theme)
         self._early: list[Event] | None = []
         stage = self._stage = Stage(self._clock, threshold)
         self.board = DashboardScreen(stage.epoch, context_limit, self._wake)
@@ -120,6 +124,7 @@ class DashboardApp(App[int]):
         self.board.stand()
         if self._theme_missing:
             self._say("warning", f'There is no theme "{self._theme_missing[:40]}"; ctrl+p, Theme lists them all.')
+        self._preferences.begin(self, self._say)
         self.call_after_refresh(self._begin)
 
     async def on_event(self, event: Event) -> None:
@@ -338,12 +343,18 @@ class DashboardApp(App[int]):
         """What the keys do and what the shapes mean."""
         from tui_agent.tui.screens.help import HelpScreen, own_keys
 
-        self.push_screen(HelpScreen(own_keys(self.board)))
+        self.push_screen(HelpScreen(own_keys(self.board), self._preferences.bound.told))
+
+    def action_options(self) -> None:
+        """Every setting, and where it came from."""
+        from tui_agent.tui.screens.settings import SettingsScreen
+
+        self.push_screen(SettingsScreen(self._preferences))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every key's command by name, and Textual's own where they mean something here."""
         replay, several = self._replays.shown is not None, self._receiver.has_tabs
-        yield from commands(self.run_action, replay=replay, several=several)
+        yield from commands(self.run_action, self._preferences.bound, replay=replay, several=several)
         for command in super().get_system_commands(screen):
             if command.title in ("Theme", "Quit"):
                 yield command

@@ -37,6 +37,7 @@ BINDINGS: Final[list[Binding]] = [
     Binding("a", "ask(True)", "ask", priority=True),
     Binding("h", "history", "history"),
     Binding("e", "explain", "explain"),
+    Binding("o", "options", "settings", show=False),
     Binding("d", "changes", "changes", show=False),
     Binding("R", "rerun(True)", "no cache"),
     Binding("b", "hand('reset')", "reset"),
@@ -114,6 +115,7 @@ HELP: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
         "Program",
         (
             ("ctrl+p", "palette: every command by name, and the themes"),
+            ("o", "the settings: each value, where it came from, how to change it; the theme"),
             ("?", "this help"),
             ("q", "quit"),
         ),
@@ -158,5 +160,6 @@ COMMANDS: Final[tuple[tuple[str, str, str], ...]] = (
     ("Reset all breakers", "Close them all", "hand('reset_all')"),
     ("Isolate the breaker", "Hold the chosen one open, or let it go", "hand('isolate')"),
     ("Inject a fault", "For learning and for testing", "hand('fault')"),
+    ("Settings", "Each value, where it came from, how to change it", "options"),
     ("Help", "What the keys do and what the shapes mean", "help"),
 )

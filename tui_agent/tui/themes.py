@@ -71,6 +71,11 @@ ALIASES: Final = {"dark": DARK.name, "light": LIGHT.name}
 """Short names that the `REPO_AGENT_THEME` setting may use."""
 
 
+def is_known(app: App[Any], theme: str) -> bool:
+    """Whether there is a theme of that name, or one of ours that it stands for."""
+    return theme in app.available_themes or theme in (*ALIASES, DARK.name, LIGHT.name)
+
+
 def dress(app: App[Any], theme: str | None) -> str:
     """Choose an app's colours before its style sheet is read: a change afterwards would read it twice more.
 

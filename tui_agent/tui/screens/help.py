@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -26,6 +26,7 @@ SHAPES: tuple[tuple[str, str, str], ...] = (
     ("▾", "$text-error", "fell back without asking (again): the breaker is open"),
     ("○ ● ◐ ■", "$text-error", "a breaker closed, open, half-open, held open by hand"),
 )
+_Keys = tuple[tuple[str, str], ...]
 WIDEST = 15
 """Cells of the longest keys, and the gap behind them."""
 
@@ -45,6 +46,7 @@ class HelpScreen(ModalScreen[None]):
 
     Args:
         own: keys of the pane that has the focus, with what they do.
+        told: a key as it was at first → as the user has bound it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,8 +54,9 @@ class HelpScreen(ModalScreen[None]):
         Binding("ctrl+q", "app.quit", "quit", show=False),
     ]
 
-    def __init__(self, own: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, own: Iterable[tuple[str, str]] = (), told: Callable[[str], str] = str) -> None:
         super().__init__(classes="dialog")
+        self._told = told
         self._own = tuple(own)
 
     def compose(self) -> ComposeResult:
@@ -67,9 +70,16 @@ class HelpScreen(ModalScreen[None]):
         """Let the keys scroll it."""
         self.query_one("#help").focus()
 
+    def _now(self, title: str, keys: _Keys) -> _Keys:
+        # The trace's are its own, whatever they are called elsewhere.
+        return keys if title == "Trace" else tuple((self._told(key), text) for key, text in keys)
+
     def _text(self) -> Content:
         parts: list[Content] = []
-        groups = [*HELP, *((("In this pane", self._own),) if self._own else ())]
+        groups = [
+            *((title, self._now(title, keys)) for title, keys in HELP),
+            *((("In this pane", self._own),) if self._own else ()),
+        ]
         for title, keys in groups:
             parts.append(Content.styled(title, "bold $text-primary"))
             parts.extend(
