@@ -54,7 +54,7 @@ def test_the_package_alone_imports_next_to_nothing() -> None:
 
 def test_the_first_picture_is_made_by_a_few_modules_of_the_standard_library() -> None:
     code = "from tui_agent.splash import picture, named, asked; import os"
-    code += "; picture(named(asked(['team/tool'])), os.terminal_size((80, 24)))"
+    code += "; picture(named(*asked(['team/tool'])), os.terminal_size((80, 24)))"
     assert imported_by(code, *HEAVY, "textual", "typing", "argparse", "dataclasses", "pathlib", "json") == []
 
 
@@ -139,13 +139,15 @@ def test_nothing_in_a_name_reaches_the_terminal_raw(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "repo"),
+    ("argv", "repos"),
     [
         ("", ""),
         ("team/tool", "team/tool"),
         ("-q what --lang en team/tool --no-mouse", "team/tool"),
         ("--model=x -o r.md team/tool", "team/tool"),
         ("demo", "demo"),
+        ("replay 3f2a", "replay"),
+        ("team/tool -q what ./other", "team/tool ./other"),
         ("-- -odd/name", "-odd/name"),
         ("-p team/tool", None),
         ("-pq what team/tool", None),
@@ -156,8 +158,8 @@ def test_nothing_in_a_name_reaches_the_terminal_raw(name: str) -> None:
         ("mcp", None),
     ],
 )
-def test_the_picture_comes_only_before_a_dashboard(argv: str, repo: str | None) -> None:
-    assert splash.asked(argv.split()) == repo
+def test_the_picture_comes_only_before_a_dashboard(argv: str, repos: str | None) -> None:
+    assert splash.asked(argv.split()) == (None if repos is None else repos.split())
 
 
 def test_the_picture_knows_every_option_and_every_reserved_word() -> None:

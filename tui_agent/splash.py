@@ -29,6 +29,7 @@ PLAIN = frozenset("-p --print --json -h --help --version --completion".split())
 WORDS = frozenset("runs mcp serve cache doctor".split())
 # Textual's driver where `serve` draws a dashboard in a browser, through a pipe; named by the variable TEXTUAL_DRIVER.
 BROWSER_DRIVER = "tui_agent.tui.served_driver:ServedDriver"
+COMMANDS = frozenset("demo replay".split())
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l\x1b[0m\x1b[H\x1b[2J", "\x1b[0m\x1b[?25h\x1b[?1049l"
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _ROUND, _ASCII = "╭─╮│╰╯…", "+-+|++."
@@ -128,35 +129,37 @@ def show(argv: Sequence[str]) -> Splash:
         argv: what was typed, the program's name left out.
     """
     splash = Splash()
-    repo = asked(argv)
-    if repo is None or not _takes_pictures():
+    repos = asked(argv)
+    if repos is None or not _takes_pictures():
         return splash
     try:
         size = os.get_terminal_size(2)
     except OSError:
         return splash
-    splash.show(named(repo), size)
+    splash.show(", ".join(map(named, repos)), size)
     return splash
 
 
-def asked(argv: Sequence[str]) -> str | None:
-    """What the dashboard is asked for, "" where it is to ask; None where no dashboard follows.
+def asked(argv: Sequence[str]) -> list[str] | None:
+    """What the dashboard is asked for, nothing where it is to ask; None where no dashboard follows.
 
     A quick look, for the picture alone: the command line is understood later, and its errors are told then.
     """
-    repo = ""
+    repos: list[str] = []
     words = iter(argv)
     for word in words:
         if word == "--":
-            repo = repo or next(words, "")
-            break
-        if word.partition("=")[0] in PLAIN or (word[:1] == "-" and word[:2] in PLAIN):
+            repos += words
+        elif word.partition("=")[0] in PLAIN or (word[:1] == "-" and word[:2] in PLAIN):
             return None
-        if word in VALUED:
+        elif word in VALUED:
             next(words, None)
         elif not word.startswith("-"):
-            repo = repo or word
-    return None if repo in WORDS else repo
+            repos.append(word)
+    if repos and repos[0] in WORDS:
+        return None
+    # behind a command stands no repository
+    return repos[:1] if repos and repos[0] in COMMANDS else repos
 
 
 def is_served() -> bool:
