@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 from tui_agent import events
 from tui_agent.events import Event
+from tui_agent.i18n import count, say, told
 from tui_agent.redact import Redactor
 from tui_agent.safe_json import dumps
 from tui_agent.safe_text import one_line
@@ -64,37 +65,62 @@ class Printer:
             case events.RunStarted():
                 return self._started(event)
             case events.Snapshot():
-                commit = f"commit {one_line(event.commit, SHORT)}" if event.commit else "no commit"
-                cut = ", listing cut short by the server" if event.truncated else ""
-                return [f"snapshot: {one_line(event.ref, SHORT)}, {commit}, {_many(event.files, 'file')}{cut}"]
+                commit = (
+                    say("commit {commit}", commit=one_line(event.commit, SHORT)) if event.commit else say("no commit")
+                )
+                cut = say(", listing cut short by the server") if event.truncated else ""
+                ref, files = one_line(event.ref, SHORT), _files(event.files)
+                return [say("snapshot: {ref}, {commit}, {files}{cut}", ref=ref, commit=commit, files=files, cut=cut)]
             case events.TurnStarted():
                 self._writing = False
                 if event.turn > event.max_turns:
-                    return ["the turns are used up: the report is asked for, without tools"]
-                return [f"turn {event.turn} of {event.max_turns}"]
+                    return [say("the turns are used up: the report is asked for, without tools")]
+                return [say("turn {turn} of {most}", turn=event.turn, most=event.max_turns)]
             case events.ReportDelta() if not self._writing:
                 self._writing = True
-                return [f"turn {event.turn}: the model is writing"]
+                return [say("turn {turn}: the model is writing", turn=event.turn)]
             case events.Reasoning():
-                return _text("reasoning", event.text)
+                return _text(say("reasoning"), event.text)
             case events.Thought():
-                return _text("thought", event.text)
+                return _text(say("thought"), event.text)
             case events.TurnRestarted():
                 self._writing = False
-                return [f"turn {event.turn} starts again: {one_line(event.reason, LONG)}"]
+                return [say("turn {turn} starts again: {reason}", turn=event.turn, reason=one_line(event.reason, LONG))]
             case events.ToolStarted():
                 self._calls[event.call_id] = self._label(event.tool, event.arguments)
-                return [f"call: {self._calls[event.call_id]}"]
+                return [say("call: {call}", call=self._calls[event.call_id])]
             case events.ToolFinished():
                 return [self._finished_call(event)]
             case events.AttemptFailed():
-                status = f"status {event.status}, " if event.status is not None else ""
-                reason = one_line(event.reason, LONG)
-                return [f"attempt {event.attempt} failed: {self._who(event)}: {status}{reason}"]
+                status = say("status {status}, ", status=event.status) if event.status is not None else ""
+                reason = status + one_line(told(event.reason), LONG)
+                return [
+                    say(
+                        "attempt {attempt} failed: {call}: {reason}",
+                        attempt=event.attempt,
+                        call=self._who(event),
+                        reason=reason,
+                    )
+                ]
             case events.RetryScheduled():
-                return [f"attempt {event.attempt} of {event.of} in {event.delay:.1f} s: {self._who(event)}"]
+                return [
+                    say(
+                        "attempt {attempt} of {of} in {delay:.1f} s: {call}",
+                        attempt=event.attempt,
+                        of=event.of,
+                        delay=event.delay,
+                        call=self._who(event),
+                    )
+                ]
             case events.RateLimitWait():
-                return [f"waiting {event.seconds:.0f} s for a {event.kind} rate limit: {self._who(event)}"]
+                call = self._who(event)
+                return [
+                    say("waiting {seconds:.0f} s for a primary rate limit: {call}", seconds=event.seconds, call=call)
+                    if event.kind == "primary"
+                    else say(
+                        "waiting {seconds:.0f} s for a secondary rate limit: {call}", seconds=event.seconds, call=call
+                    )
+                ]
             case events.BreakerChanged():
                 return [_breaker(event)]
             case events.Quota():
@@ -103,8 +129,8 @@ class Printer:
             case events.Usage():
                 return _usage(event)
             case events.Notice():
-                word = "note" if event.level == "info" else event.level
-                return [f"{word}: {one_line(event.text, 2 * LONG)}"]
+                word = say("note") if event.level == "info" else say(event.level)
+                return [f"{word}: {one_line(told(event.text), 2 * LONG)}"]
             case events.Grounding():
                 return _grounding(event)
             case events.RunFinished():
@@ -114,11 +140,17 @@ class Printer:
 
     def _started(self, event: events.RunStarted) -> list[str]:
         self._repo = event.repo.lower()
-        place = "GitHub" if event.source == "github" else "this machine"
-        ref = f", ref {one_line(event.ref, SHORT)}" if event.ref else ""
-        who = "the built-in survey, no LLM" if event.engine == "survey" else one_line(event.model, SHORT)
-        first = f"analysing {one_line(event.repo, SHORT)} on {place}{ref}, with {who}"
-        return [first, *_text("question", event.question)]
+        place = "GitHub" if event.source == "github" else say("this machine")
+        ref = say(", ref {ref}", ref=one_line(event.ref, SHORT)) if event.ref else ""
+        who = say("the built-in survey, no LLM") if event.engine == "survey" else one_line(event.model, SHORT)
+        first = say(
+            "analysing {repo} on {place}{ref}, with {who}",
+            repo=one_line(event.repo, SHORT),
+            place=place,
+            ref=ref,
+            who=who,
+        )
+        return [first, *_text(say("question"), event.question)]
 
     def _label(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """A call in one line, without the repository that the whole run is about."""
@@ -136,25 +168,34 @@ class Printer:
 
     def _finished_call(self, event: events.ToolFinished) -> str:
         label = self._calls.pop(event.call_id, None) or self._label(event.tool, event.arguments)
-        how = {"hit": ", from the cache", "revalidated": ", cache confirmed", "memory": ", from memory"}.get(
-            event.cache, ""
-        )
-        tries = f", {event.attempts} attempts" if event.attempts > 1 else ""
+        how = {
+            "hit": say(", from the cache"),
+            "revalidated": say(", cache confirmed"),
+            "memory": say(", from memory"),
+        }.get(event.cache, "")
+        tries = ""
+        if event.attempts > 1:
+            tries = ", " + count("{number} attempt", "{number} attempts", event.attempts)
         says = _result(event.result)
-        return f"{event.outcome}: {label}{f': {says}' if says else ''} ({event.elapsed:.1f} s{tries}{how})"
+        return f"{say(event.outcome)}: {label}{f': {says}' if says else ''} ({event.elapsed:.1f} s{tries}{how})"
 
     def _finished_run(self, event: events.RunFinished) -> list[str]:
         lines = []
         if self._quota is not None:
-            left = f"{self._quota.remaining:,} of {self._quota.limit:,}"
-            lines.append(f"rate limit: {left} requests left ({one_line(self._quota.resource, SHORT)})")
-        took = (
-            f"{_many(event.turns, 'turn')}, {_many(event.tool_calls, 'tool call')}, "
-            f"{_many(event.requests, 'request')} to GitHub, {event.elapsed:.1f} s"
+            left = say("{place} of {hits}", place=f"{self._quota.remaining:,}", hits=f"{self._quota.limit:,}")
+            resource = one_line(self._quota.resource, SHORT)
+            lines.append(say("rate limit: {left} requests left ({resource})", left=left, resource=resource))
+        took = ", ".join(
+            (
+                count("{number:,} turn", "{number:,} turns", event.turns),
+                count("{number:,} tool call", "{number:,} tool calls", event.tool_calls),
+                count("{number:,} request to GitHub", "{number:,} requests to GitHub", event.requests),
+                f"{event.elapsed:.1f} s",
+            )
         )
         # Why a run failed is the program's last sentence, not the trace's.
-        why = f": {one_line(event.error, LONG)}" if event.error and event.outcome == "partial" else ""
-        return [*lines, f"{event.outcome} ({took}){why}"]
+        why = f": {one_line(told(event.error), LONG)}" if event.error and event.outcome == "partial" else ""
+        return [*lines, f"{say(event.outcome)} ({took}){why}"]
 
 
 class Printers:
@@ -183,11 +224,6 @@ class Printers:
         self._runs.get(event.run_id, self._runs[None])(event)
 
 
-def _many(count: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def _text(name: str, text: str) -> list[str]:
     """A named text, where there is one."""
     return [f"{name}: {shown}"] if (shown := one_line(text, LONG)) else []
@@ -196,28 +232,73 @@ def _text(name: str, text: str) -> list[str]:
 def _breaker(event: events.BreakerChanged) -> str:
     name = one_line(event.name, SHORT)
     if event.cause == "user":
-        return f"breaker {name} set by hand: {event.state.replace('_', '-')}"
+        if event.state == "open":
+            return say("breaker {name} set by hand: open", name=name)
+        return say("breaker {name} set by hand: closed", name=name)
     if event.state == "open":
-        wait = f", next try in {event.retry_in:.0f} s" if event.retry_in is not None else ""
-        return f"breaker {name} open: {event.failures} of {event.threshold} failures{wait}"
+        wait = "" if event.retry_in is None else say(", next try in {seconds:.0f} s", seconds=event.retry_in)
+        return say(
+            "breaker {name} open: {failures} of {threshold} failures{wait}",
+            name=name,
+            failures=event.failures,
+            threshold=event.threshold,
+            wait=wait,
+        )
     if event.state == "half_open":
-        return f"breaker {name} half-open: one request tries whether the service is back"
-    return f"breaker {name} closed: the service is back"
+        return say("breaker {name} half-open: one request tries whether the service is back", name=name)
+    return say("breaker {name} closed: the service is back", name=name)
 
 
 def _usage(event: events.Usage) -> list[str]:
     if not event.prompt_tokens and not event.completion_tokens:
         return []
-    cached = f" ({event.cached_tokens:,} cached)" if event.cached_tokens else ""
-    thinking = f" ({event.reasoning_tokens:,} reasoning)" if event.reasoning_tokens else ""
+    cached = say(" ({number:,} cached)", number=event.cached_tokens) if event.cached_tokens else ""
+    thinking = say(" ({number:,} reasoning)", number=event.reasoning_tokens) if event.reasoning_tokens else ""
     currency = one_line(event.currency or "", 10)
-    cost = f", about {event.cost:.4f} {currency}".rstrip() if event.cost is not None else ""
-    return [f"tokens: {event.prompt_tokens:,} in{cached}, {event.completion_tokens:,} out{thinking}{cost}"]
+    cost = ""
+    if event.cost is not None:
+        cost = say(", about {cost:.4f} {currency}", cost=event.cost, currency=currency).rstrip()
+    return [
+        say(
+            "tokens: {sent:,} in{cached}, {received:,} out{thinking}{cost}",
+            sent=event.prompt_tokens,
+            cached=cached,
+            received=event.completion_tokens,
+            thinking=thinking,
+            cost=cost,
+        )
+    ]
 
 
 def _grounding(event: events.Grounding) -> list[str]:
-    lines = [f"claims: {len(event.supported)} supported by what was read, {len(event.unsupported)} not"]
-    return lines + [f"not supported: {one_line(str(item.get('claim', '')), LONG)}" for item in event.unsupported]
+    good, bad = len(event.supported), len(event.unsupported)
+    return [
+        say("claims: {good} supported by what was read, {bad} not", good=good, bad=bad),
+        *(
+            say("not supported: {claim}", claim=one_line(str(item.get("claim", "")), LONG))
+            for item in event.unsupported
+        ),
+    ]
+
+
+def _commits(number: int) -> str:
+    return count("{number:,} commit", "{number:,} commits", number)
+
+
+def _files(number: int) -> str:
+    return count("{number:,} file", "{number:,} files", number)
+
+
+def _entries(number: int) -> str:
+    return count("{number:,} entry", "{number:,} entries", number)
+
+
+def _lines(number: int) -> str:
+    return count("{number:,} line", "{number:,} lines", number)
+
+
+def _characters(number: int) -> str:
+    return count("{number:,} character", "{number:,} characters", number)
 
 
 def _result(result: Mapping[str, Any]) -> str:
@@ -225,18 +306,18 @@ def _result(result: Mapping[str, Any]) -> str:
     if result.get("ok") is not True:
         return one_line(str(result.get("error", "")), LONG)
     if result.get("repeated"):
-        return "answered before"
+        return say("answered before")
     counts = []
-    found = "commit" if "commits" in result else "file"
+    found = _commits if "commits" in result else _files
     listed = [len(result[kind]) for kind in _KINDS if isinstance(result.get(kind), Mapping | list)]
-    told = {"total_entries": sum(listed), **result} if listed and "total" not in result else result
-    for key, noun in (("total_entries", "entry"), ("total", found), ("lines", "line"), ("characters", "character")):
-        if isinstance(count := told.get(key), int):
-            counts.append(_many(count, noun).replace("entrys", "entries"))
+    known = {"total_entries": sum(listed), **result} if listed and "total" not in result else result
+    for key, counted in (("total_entries", _entries), ("total", found), ("lines", _lines), ("characters", _characters)):
+        if isinstance(number := known.get(key), int):
+            counts.append(counted(number))
     if not counts and isinstance(commits := result.get("commits"), list):
-        counts.append(_many(len(commits), "commit"))
+        counts.append(_commits(len(commits)))
     if result.get("truncated") is True:
-        counts.append("cut")
+        counts.append(say("cut"))
     if not counts:
         counts.append(one_line(str(result.get("description") or result.get("full_name") or ""), SHORT))
     return ", ".join(counts)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui_agent.github.address import PUBLIC_API, Found, locate, parse
+from tui_agent.i18n import say
 from tui_agent.request import RunRequest, UsageError
 
 EDGES = " \t,，。.:：;；、—-"
@@ -60,9 +61,11 @@ def request_for(
     if current is None:
         if is_one_word:
             parse(text, api_url=api_url, cwd=cwd)
-        raise UsageError("No repository is named yet: write owner/name, a GitHub URL, or a folder such as ./project.")
+        raise UsageError(
+            say("No repository is named yet: write owner/name, a GitHub URL, or a folder such as ./project.")
+        )
     if current.others:
-        raise UsageError("A comparison cannot be gone on with: go to a repository of it (, and .) and ask there.")
+        raise UsageError(say("A comparison cannot be gone on with: go to a repository of it (, and .) and ask there."))
     return replace(current, question=text, refresh=False, no_cache=False, since=None, follows=follows)
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from textual.app import App
 
+from tui_agent.i18n import mark, say
 from tui_agent.tui.session_like import SessionLike
 from tui_agent.tui.stage import Stage
 from tui_agent.tui.widgets.breakers import BreakersPane
 
-RECORDED = "This is a replay: what happened stays as it was. r runs it again for real, esc leaves it."
+RECORDED = mark("This is a replay: what happened stays as it was. r runs it again for real, esc leaves it.")
 
 
 class Hands:
@@ -49,16 +50,16 @@ class Hands:
         """Close the chosen breaker, or the first that is not closed."""
         name = self._pane.chosen
         if name is None:
-            self._explain("Nothing to reset: all breakers are closed.")
+            self._explain(say("Nothing to reset: all breakers are closed."))
         elif self._stage.live.breakers[name].calm:
-            self._explain(f"Nothing to reset: {name} is closed.")
+            self._explain(say("Nothing to reset: {name} is closed.", name=name))
         else:
             self._session.reset_breaker(name)
 
     def _reset_all(self) -> None:
         """Close all breakers."""
         if all(row.calm for row in self._stage.live.breakers.values()):
-            self._explain("Nothing to reset: all breakers are closed.")
+            self._explain(say("Nothing to reset: all breakers are closed."))
         else:
             self._session.reset_breaker()
 
@@ -66,7 +67,7 @@ class Hands:
         """Hold the chosen breaker open, or let it go."""
         name = self._pane.chosen
         if name is None:
-            self._explain("Choose a breaker first: 3 goes to them, ↑ and ↓ choose.")
+            self._explain(say("Choose a breaker first: 3 goes to them, ↑ and ↓ choose."))
         elif self._stage.live.breakers[name].isolated:
             self._session.release_breaker(name)
         else:
@@ -78,7 +79,7 @@ class Hands:
 
         def injected(spec: str | None) -> None:
             if spec is not None:
-                self._explain(f"Injected {spec}.")
+                self._explain(say("Injected {spec}.", spec=spec))
 
         self._app.push_screen(fault_screen(self._stage.live.breakers, self._inject), injected)
 

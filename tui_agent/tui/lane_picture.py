@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 from textual.content import Content
 
 from tui_agent.events import JsonObject
+from tui_agent.i18n import say
 from tui_agent.safe_text import cell_width, one_line
 from tui_agent.tui.state import Call, Phase
 from tui_agent.tui.words import duration
@@ -218,12 +219,13 @@ def standing(call: Call, now: float, *, short: bool = False) -> tuple[str, str]:
         left = waiting.until - now
         seconds = f"{left:.1f} s" if left < 10 else f"{math.ceil(left)} s"
         if waiting.kind == "limit":
-            return (f"limit, {seconds}" if short else f"rate limit, {seconds}"), LIMIT
+            text = say("limit, {seconds}", seconds=seconds) if short else say("rate limit, {seconds}", seconds=seconds)
+            return text, LIMIT
         of = "" if short or waiting.of is None else f" ({waiting.attempt}/{waiting.of})"
-        return f"retry in {seconds}{of}", WAIT
+        return say("retry in {seconds}{of}", seconds=seconds, of=of), WAIT
     if call.finished_at is None:
         attempt = call.phases_at(now)[-1].attempt
-        again = "" if attempt == 1 else f"{attempt}: " if short else f"attempt {attempt}, "
+        again = "" if attempt == 1 else f"{attempt}: " if short else say("attempt {attempt}, ", attempt=attempt)
         return f"{again}{duration(max(0.0, now - call.started_at))}", BUSY
     return _ended(call, short)
 
@@ -233,15 +235,15 @@ def _ended(call: Call, short: bool) -> tuple[str, str]:
     if call.outcome == "fallback":
         failed = next((phase for phase in reversed(call.phases) if phase.failed), None)
         why = f" ({failed.status})" if failed is not None and failed.status and not short else ""
-        return f"fallback{why} {took}", BAD
+        return f"{say('fallback')}{why} {took}", BAD
     if call.outcome == "error":
-        return f"error {took}", WAIT
+        return f"{say('error')} {took}", WAIT
     if call.outcome == "cancelled":
-        return ("cancelled" if short else f"cancelled {took}"), WAIT
+        return (say("cancelled") if short else f"{say('cancelled')} {took}"), WAIT
     if call.cache == "memory":
-        return ("◆ memory" if short else "◆ from memory"), FREE
+        return (f"◆ {say('memory') if short else say('from memory')}"), FREE
     if call.cache == "hit":
-        return ("◆ cache" if short else "◆ cache hit"), FREE
+        return (f"◆ {say('cache') if short else say('cache hit')}"), FREE
     if call.cache == "revalidated":
-        return (f"◇ {took}" if short else f"◇ revalidated {took}"), OK
-    return f"ok {took}", OK
+        return (f"◇ {took}" if short else f"◇ {say('revalidated')} {took}"), OK
+    return f"{say('ok')} {took}", OK

@@ -9,6 +9,7 @@ from typing import Any
 
 from textual.app import App
 
+from tui_agent.i18n import say, told
 from tui_agent.report.export import RENDERERS, ExportError, TargetExistsError, suggest_name, write
 from tui_agent.runs.store import RecordError, RunStore, RunSummary
 from tui_agent.tui.replaying import Opened, opened
@@ -69,10 +70,10 @@ class Recorded:
         try:
             player = self._read(run).player
             if not player.state.report.text:
-                return "There is no report in this run."
+                return say("There is no report in this run.")
             write(path, document_of(player.state, player.epoch), force=force)
         except TargetExistsError as error:
-            return f"{error} Enter again replaces it."
+            return say("{error} Enter again replaces it.", error=told(str(error)))
         except (ExportError, RecordError) as error:
             return str(error)
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
+from tui_agent.i18n import say
 from tui_agent.request import RunRequest
 from tui_agent.resilience.clock import Clock
 from tui_agent.tui.refresher import INTERVAL, Refresher
@@ -111,7 +112,7 @@ class ReplayControl:
         """
         player = self._stage.player
         if player is None:
-            self._explain("No replay stands here: h opens a recorded run.")
+            self._explain(say("No replay stands here: h opens a recorded run."))
             return
         if what in ("event", "turn", "failure", "start", "end"):
             # whoever steps wants to look
@@ -131,7 +132,9 @@ class ReplayControl:
                 player.end()
             case "failure":
                 if not player.step_failure(forward=how > 0):
-                    self._explain(f"No {'further' if how > 0 else 'earlier'} failure in this run.")
+                    self._explain(
+                        say("No further failure in this run.") if how > 0 else say("No earlier failure in this run.")
+                    )
         self._moved()
 
     def seek(self, seconds: float) -> None:
@@ -147,9 +150,9 @@ class ReplayControl:
             for part in text.split(":"):
                 seconds = seconds * 60 + float(part)
         except ValueError:
-            return "Write seconds, or minutes and seconds: 42, 1:05."
+            return say("Write seconds, or minutes and seconds: 42, 1:05.")
         if not 0 <= seconds < 1e9:
-            return "Before the start there is nothing."
+            return say("Before the start there is nothing.")
         self.seek(seconds)
         return None
 

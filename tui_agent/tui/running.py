@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from tui_agent.events import Emit, Level, Outcome, RunFinished
+from tui_agent.i18n import say
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.tui.session_like import SessionLike
 from tui_agent.tui.stage import Stage
@@ -68,7 +69,7 @@ class RunControl:
 
     def _after_preparing(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._say("error", f"Not everything could be loaded: {error}")
+            self._say("error", say("Not everything could be loaded: {error}", error=error))
 
     def start(self, request: RunRequest, names: Sequence[str] = ()) -> None:
         """Run a request; whoever calls has seen that no run is going on.
@@ -79,7 +80,7 @@ class RunControl:
         """
         self.request = request
         self._stage.begin(request, names)
-        self._say("info", "Starting …")
+        self._say("info", say("Starting …"))
         self._over.clear()
         self._worker = self._work(self._run(request))
 

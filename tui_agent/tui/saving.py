@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual.app import App
 
 from tui_agent.events import JsonObject
+from tui_agent.i18n import count, say, told
 from tui_agent.tui.stage import Stage
 from tui_agent.tui.state import DashboardState
 
@@ -75,10 +76,10 @@ def save(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
     """
     state = stage.state
     if not state.report.text:
-        explain("Nothing to save: there is no report yet.")
+        explain(say("Nothing to save: there is no report yet."))
         return
     if state.run.running:
-        explain("The report is still being written; it can be saved when the run has ended.")
+        explain(say("The report is still being written; it can be saved when the run has ended."))
         return
     from tui_agent.report.export import RENDERERS, ExportError, TargetExistsError, suggest_name, write
     from tui_agent.tui.screens.save import save_screen
@@ -87,14 +88,14 @@ def save(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
         try:
             write(path, document_of(state, stage.epoch()), force=force)
         except TargetExistsError as error:
-            return f"{error} Enter again replaces it."
+            return say("{error} Enter again replaces it.", error=told(str(error)))
         except ExportError as error:
             return str(error)
         return None
 
     def saved(name: str | None) -> None:
         if name is not None:
-            explain(f"Saved as {name}.")
+            explain(say("Saved as {name}.", name=name))
 
     app.push_screen(save_screen(suggest_name(state.run.repo), tuple(RENDERERS), accept), saved)
 
@@ -122,24 +123,30 @@ def save_picture(app: App[int], stage: Stage, explain: Callable[[str], None]) ->
             check_target(path, PICTURES)
             write_text(path, svg, force=force)
         except TargetExistsError as error:
-            return f"{error} Enter again replaces it."
+            return say("{error} Enter again replaces it.", error=told(str(error)))
         except ExportError as error:
             return str(error)
         return None
 
     def saved(name: str | None) -> None:
         if name is not None:
-            explain(f"Saved as {name}.")
+            explain(say("Saved as {name}.", name=name))
 
     name = suggest_name(stage.state.run.repo or "dashboard", PICTURES[0], run_id="screen")
-    app.push_screen(save_screen(name, PICTURES, accept, title="Save a picture"), saved)
+    app.push_screen(save_screen(name, PICTURES, accept, title=say("Save a picture")), saved)
 
 
 def copy(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
     """Copy the report, where the terminal allows it (OSC 52)."""
     text = stage.state.report.text
     if not text:
-        explain("Nothing to copy: there is no report yet.")
+        explain(say("Nothing to copy: there is no report yet."))
         return
     app.copy_to_clipboard(text)
-    explain(f"Copied {len(text):,} characters, if this terminal allows it (OSC 52).")
+    explain(
+        count(
+            "Copied {number:,} character, if this terminal allows it (OSC 52).",
+            "Copied {number:,} characters, if this terminal allows it (OSC 52).",
+            len(text),
+        )
+    )

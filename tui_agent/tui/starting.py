@@ -6,20 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tui_agent.events import Level
+from tui_agent.i18n import mark, say
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.tui.replaying import ReplayControl
 from tui_agent.tui.running import RunControl
 from tui_agent.tui.session_like import SessionLike
 from tui_agent.tui.stage import Stage
 
-NO_RUN_YET = "No run yet: write a repository into the input first (a)."
-BUSY = "A run is going on: escape cancels it."
-BUSY_CHANGES = "A run is going on: d tells what has changed when it has ended."
-NO_REPORT = "There is no report here that an earlier one could be compared with."
-NO_EARLIER_COMPARISON = (
+NO_RUN_YET = mark("No run yet: write a repository into the input first (a).")
+BUSY = mark("A run is going on: escape cancels it.")
+BUSY_CHANGES = mark("A run is going on: d tells what has changed when it has ended.")
+NO_REPORT = mark("There is no report here that an earlier one could be compared with.")
+NO_EARLIER_COMPARISON = mark(
     "A comparison has no earlier run: , and . go to a repository of it, and d tells what changed there."
 )
-NOT_RECORDED = "Runs are not recorded here, so there is no earlier one to compare with."
+NOT_RECORDED = mark("Runs are not recorded here, so there is no earlier one to compare with.")
 
 
 class Starter:
@@ -64,7 +65,7 @@ class Starter:
             self._explain(BUSY)
             return False
         if not text:
-            self._explain("Write a repository (owner/name, a URL, a folder) or a question.")
+            self._explain(say("Write a repository (owner/name, a URL, a folder) or a question."))
             return False
         from tui_agent.tui.asking import request_for
 
@@ -104,7 +105,7 @@ class Starter:
             self._explain(NO_REPORT)
         elif run.previous is None:
             is_told = self._replays.shown is not None or self._session.settings.record
-            self._explain(f"This is the first recorded run of {run.repo}." if is_told else NOT_RECORDED)
+            self._explain(say("This is the first recorded run of {repo}.", repo=run.repo) if is_told else NOT_RECORDED)
         else:
             from tui_agent.agent.prompts import is_chinese
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from tui_agent.i18n import mark
+from tui_agent.safe_text import cell_width
 from tui_agent.tui.state import RunWord
 
 
@@ -17,13 +19,18 @@ class Sign:
 
 
 RUN_SIGNS: Final[dict[RunWord, Sign]] = {
-    "idle": Sign("○", "$foreground-muted"),
-    "running": Sign("▶", "$text-primary"),
-    "completed": Sign("✔", "$text-success"),
-    "partial": Sign("◐", "$text-warning"),
-    "failed": Sign("✘", "$text-error"),
-    "cancelled": Sign("■", "$text-warning"),
+    mark("idle"): Sign("○", "$foreground-muted"),
+    mark("running"): Sign("▶", "$text-primary"),
+    mark("completed"): Sign("✔", "$text-success"),
+    mark("partial"): Sign("◐", "$text-warning"),
+    mark("failed"): Sign("✘", "$text-error"),
+    mark("cancelled"): Sign("■", "$text-warning"),
 }
+
+
+def padded(text: str, cells: int) -> str:
+    """A text with blanks behind it, so many cells wide at least."""
+    return text + " " * (cells - cell_width(text))
 
 
 def short_count(number: int) -> str:

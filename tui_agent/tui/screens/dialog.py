@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from tui_agent.i18n import mark, say, told
 from tui_agent.safe_text import visible
 
 
@@ -27,8 +28,8 @@ class AskScreen(ModalScreen[str | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "close"),
-        Binding("ctrl+q", "app.quit", "quit", show=False),
+        Binding("escape", "dismiss(None)", mark("close")),
+        Binding("ctrl+q", "app.quit", mark("quit"), show=False),
     ]
 
     def __init__(
@@ -45,7 +46,7 @@ class AskScreen(ModalScreen[str | None]):
         """The hint, the field, and room for what is wrong."""
         with Vertical(id="dialog") as box:
             box.border_title = Content(self._title)
-            box.border_subtitle = Content("enter accepts · esc closes")
+            box.border_subtitle = Content(say("enter accepts · esc closes"))
             yield Static(self._hint, id="dialog-hint")
             field = Input(self._value, self._placeholder, id="dialog-field", compact=True, select_on_focus=False)
             field.cursor_blink = False
@@ -59,7 +60,7 @@ class AskScreen(ModalScreen[str | None]):
         if wrong is None:
             self.dismiss(event.value.strip())
             return
-        self.query_one("#dialog-wrong", Static).update(Content(f"✘ {visible(wrong, keep='')}"))
+        self.query_one("#dialog-wrong", Static).update(Content(f"✘ {visible(told(wrong), keep='')}"))
 
     def on_input_changed(self) -> None:
         """What was wrong may be right now."""

@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from tui_agent.i18n import mark, say, told
 from tui_agent.safe_text import one_line
 from tui_agent.tui.state import GroundingState
 from tui_agent.tui.widgets.markdown_inline import openable
@@ -31,9 +32,9 @@ class EvidenceScreen(ModalScreen[int | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,v,q", "dismiss(None)", "close"),
-        Binding("g", "place", "its place in the report"),
-        Binding("ctrl+q", "app.quit", "quit", show=False),
+        Binding("escape,v,q", "dismiss(None)", mark("close")),
+        Binding("g", "place", mark("its place in the report")),
+        Binding("ctrl+q", "app.quit", mark("quit"), show=False),
     ]
     DEFAULT_CSS = """
     EvidenceScreen {
@@ -52,8 +53,14 @@ class EvidenceScreen(ModalScreen[int | None]):
     def compose(self) -> ComposeResult:
         """The list."""
         with Vertical(id="dialog") as box:
-            box.border_title = Content(f"Evidence: {self._total - self._missing:,} of {self._total:,} claims observed")
-            box.border_subtitle = Content("enter opens the source, or its place · g place · esc closes")
+            box.border_title = Content(
+                say(
+                    "Evidence: {observed:,} of {total:,} claims observed",
+                    observed=self._total - self._missing,
+                    total=self._total,
+                )
+            )
+            box.border_subtitle = Content(say("enter opens the source, or its place · g place · esc closes"))
             yield OptionList(
                 *(Option(row(item, bad=index < self._missing)) for index, item in enumerate(self._items)), markup=False
             )
@@ -81,11 +88,11 @@ class EvidenceScreen(ModalScreen[int | None]):
 def row(item: dict[str, Any], *, bad: bool) -> Content:
     """A claim in two lines: itself and what it is; where it was seen, or why it is not supported."""
     sign, style = ("✗", "$text-warning") if bad else ("✓", "$text-success")
-    where = item.get("reason" if bad else "source") or ("not observed" if bad else "observed")
+    where = item.get("reason" if bad else "source") or (say("not observed") if bad else say("observed"))
     parts: Sequence[tuple[str, str]] = (
         (f"{sign} ", style),
         (one_line(str(item.get("claim", "")), 60), "bold"),
-        (f"  {one_line(str(item.get('kind', '')), 12)}", "$foreground-muted"),
-        (f"\n  {one_line(str(where), 90)}", style if bad else "$foreground-muted"),
+        (f"  {say(one_line(str(item.get('kind', '')), 12))}", "$foreground-muted"),
+        (f"\n  {one_line(told(str(where)), 90)}", style if bad else "$foreground-muted"),
     )
     return Content.assemble(*parts, *((" ↗",) if isinstance(item.get("url"), str) else ()))

@@ -17,19 +17,20 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui_agent.i18n import count, mark, say, told
 from tui_agent.runs.store import RecordError, RunStore, RunSummary
 from tui_agent.safe_text import cell_width, one_line
 from tui_agent.tui.screens.dialog import AskScreen
 from tui_agent.tui.screens.save import save_screen
 from tui_agent.tui.widgets.footer import KeyBar
-from tui_agent.tui.words import RUN_SIGNS, Sign, short_count
+from tui_agent.tui.words import RUN_SIGNS, Sign, padded, short_count
 
 SIGNS: Final[dict[str, Sign]] = {
     **{str(word): sign for word, sign in RUN_SIGNS.items()},
-    "interrupted": Sign("◌", "$text-warning"),
+    mark("interrupted"): Sign("◌", "$text-warning"),
 }
-NOTHING = "No run is recorded yet. esc goes back; name a repository there, and its run is kept here."
-NOTHING_LIKE_IT = "No run has all of these words. esc in the field shows them all again."
+NOTHING = mark("No run is recorded yet. esc goes back; name a repository there, and its run is kept here.")
+NOTHING_LIKE_IT = mark("No run has all of these words. esc in the field shows them all again.")
 WIDE = 64
 """Cells from which on tokens are told as well."""
 
@@ -41,12 +42,12 @@ class SearchRuns(Input):
     """Words to look for; the arrow keys go on to the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave(True)", "all runs"),
-        Binding("enter,down", "leave(False)", "to the list"),
+        Binding("escape", "leave(True)", mark("all runs")),
+        Binding("enter,down", "leave(False)", mark("to the list")),
     ]
 
     def __init__(self) -> None:
-        super().__init__(placeholder="search: repository, question, outcome …", id="history-search", compact=True)
+        super().__init__(placeholder=say("search: repository, question, outcome …"), id="history-search", compact=True)
         self.cursor_blink = False
 
     def action_leave(self, clear: bool) -> None:
@@ -59,7 +60,7 @@ class SearchRuns(Input):
 class RunList(OptionList):
     """The list; its key stands in the line of keys."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "open")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", mark("open"))]
 
 
 class HistoryScreen(ModalScreen[RunSummary | None]):
@@ -73,11 +74,11 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "back", key_display="esc"),
-        Binding("slash", "search", "search", key_display="/"),
-        Binding("d", "delete", "delete"),
-        Binding("s", "export", "save report"),
-        Binding("ctrl+q", "app.quit", "quit", show=False),
+        Binding("escape", "dismiss(None)", mark("back"), key_display="esc"),
+        Binding("slash", "search", mark("search"), key_display="/"),
+        Binding("d", "delete", mark("delete")),
+        Binding("s", "export", mark("save report")),
+        Binding("ctrl+q", "app.quit", mark("quit"), show=False),
     ]
 
     def __init__(
@@ -95,9 +96,9 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
     def compose(self) -> ComposeResult:
         """The field, the list or why there is none, a line for what is to be said, the keys."""
         with Vertical(id="history-box") as box:
-            box.border_title = Content("Recorded runs")
+            box.border_title = Content(say("Recorded runs"))
             yield SearchRuns()
-            yield Static("Reading …", id="history-none", markup=False)
+            yield Static(say("Reading …"), id="history-none", markup=False)
             yield RunList(id="history-list", markup=False)
             yield Static(id="history-said", markup=False)
         yield self._keys
@@ -125,9 +126,15 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
             self._runs = []
             self._say(str(error))
         else:
-            if count := self._store.unreadable:
-                many = "1 file" if count == 1 else f"{count} files"
-                self._say(f"{many} in {self._store.folder} could not be read.")
+            if unread := self._store.unreadable:
+                self._say(
+                    count(
+                        "{number} file in {folder} could not be read.",
+                        "{number} files in {folder} could not be read.",
+                        unread,
+                        folder=self._store.folder,
+                    )
+                )
         self._fill()
 
     # -- what stands there ------------------------------------------------------------------
@@ -146,12 +153,14 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
         self._list.display = bool(self._shown)
         none = self.query_one("#history-none", Static)
         none.display = not self._shown
-        none.update(Content(NOTHING_LIKE_IT if self._runs else NOTHING))
-        count = f"{len(self._shown)} of {len(self._runs)}" if words else str(len(self._runs))
-        self.query_one("#history-box").border_subtitle = Content(count)
+        none.update(Content(say(NOTHING_LIKE_IT if self._runs else NOTHING)))
+        number = (
+            say("{shown} of {runs}", shown=len(self._shown), runs=len(self._runs)) if words else str(len(self._runs))
+        )
+        self.query_one("#history-box").border_subtitle = Content(number)
 
     def _say(self, text: str) -> None:
-        self.query_one("#history-said", Static).update(Content(one_line(text, 300)))
+        self.query_one("#history-said", Static).update(Content(one_line(told(text), 300)))
 
     @on(Input.Changed, "#history-search")
     def _typed(self) -> None:
@@ -177,14 +186,16 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
         """Ask, then delete the run under the cursor."""
         run = self.chosen
         if run is None:
-            self._say("Nothing to delete.")
+            self._say(say("Nothing to delete."))
             return
 
         def answered(is_meant: bool | None) -> None:
             if is_meant:
                 self.run_worker(self._delete(run), group="history", exclusive=True)
 
-        self.app.push_screen(SureScreen(f"Delete the run of {run.repo}, {_when(run.began)}?"), answered)
+        self.app.push_screen(
+            SureScreen(say("Delete the run of {repo}, {when}?", repo=run.repo, when=_when(run.began))), answered
+        )
 
     async def _delete(self, run: RunSummary) -> None:
         try:
@@ -192,19 +203,19 @@ class HistoryScreen(ModalScreen[RunSummary | None]):
         except RecordError as error:
             self._say(str(error))
             return
-        self._say("Deleted.")
+        self._say(say("Deleted."))
         await self._read()
 
     def action_export(self) -> None:
         """Ask for a file and write the report of the run under the cursor there."""
         run = self.chosen
         if run is None:
-            self._say("Nothing to save.")
+            self._say(say("Nothing to save."))
             return
 
         def saved(name: str | None) -> None:
             if name is not None:
-                self._say(f"Saved as {name}.")
+                self._say(say("Saved as {name}.", name=name))
 
         ask: AskScreen = save_screen(
             self._suggest(run.repo), self._suffixes, lambda path, force: self._export(run, path, force)
@@ -220,9 +231,9 @@ class SureScreen(ModalScreen[bool]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "dismiss(True)", "yes"),
-        Binding("n,escape", "dismiss(False)", "no"),
-        Binding("ctrl+q", "app.quit", "quit", show=False),
+        Binding("y", "dismiss(True)", mark("yes")),
+        Binding("n,escape", "dismiss(False)", mark("no")),
+        Binding("ctrl+q", "app.quit", mark("quit"), show=False),
     ]
 
     def __init__(self, question: str) -> None:
@@ -232,7 +243,7 @@ class SureScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """The question and its keys."""
         with Vertical(id="dialog") as box:
-            box.border_subtitle = Content("y yes · n no")
+            box.border_subtitle = Content(say("y yes · n no"))
             yield Static(Content(one_line(self._question, 200)))
 
 
@@ -246,18 +257,18 @@ def _when(epoch: float) -> str:
     try:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(epoch))
     except (OverflowError, ValueError, OSError):  # a record says what it likes
-        return "some time"
+        return say("some time")
 
 
 def _row(run: RunSummary, width: int) -> Content:
     """Two lines: outcome, repository and commit, tokens and time; then the question."""
     sign = SIGNS[run.outcome]
-    tokens = f"{short_count(run.tokens)} tokens  " if run.tokens and width >= WIDE else ""
+    tokens = f"{say('{tokens} tokens', tokens=short_count(run.tokens))}  " if run.tokens and width >= WIDE else ""
     right = f"{tokens}{_when(run.began)}"
     at = f"@{run.commit[:7]}" if run.commit else ""
-    word = f"{sign.shape} {run.outcome:<11}  " if width >= WIDE else f"{sign.shape} "
-    name = one_line(run.repo + at, max(4, width - len(word) - len(right) - 2))
-    gap = max(1, width - len(word) - cell_width(name) - len(right))
+    word = f"{sign.shape} {padded(say(run.outcome), 11)}  " if width >= WIDE else f"{sign.shape} "
+    name = one_line(run.repo + at, max(4, width - cell_width(word) - cell_width(right) - 2))
+    gap = max(1, width - cell_width(word) - cell_width(name) - cell_width(right))
     mark = "↳ " if run.follows else "  "
     return Content.assemble(
         (word, f"bold {sign.style}"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from textual.content import Content
 
+from tui_agent.i18n import say
 from tui_agent.tui.screens.dialog import AskScreen
 
 
@@ -15,5 +16,5 @@ def moment_screen(accept: Callable[[str], str | None]) -> AskScreen:
     Args:
         accept: goes there; answers None, or one sentence about what is wrong.
     """
-    hint = Content("Seconds since the start, or minutes and seconds.")
-    return AskScreen("Go to a time", hint, accept, placeholder="1:05")
+    hint = Content(say("Seconds since the start, or minutes and seconds."))
+    return AskScreen(say("Go to a time"), hint, accept, placeholder="1:05")

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from textual.content import Content
 
-from tui_agent.safe_text import one_line
+from tui_agent.i18n import say
+from tui_agent.safe_text import cell_width, one_line
 from tui_agent.tui.screens.dialog import AskScreen
+from tui_agent.tui.words import padded
 
 
 def save_screen(
@@ -16,7 +18,7 @@ def save_screen(
     suffixes: Sequence[str],
     save: Callable[[Path, bool], str | None],
     *,
-    title: str = "Save the report",
+    title: str | None = None,
 ) -> AskScreen:
     """The screen that asks for a file.
 
@@ -25,13 +27,13 @@ def save_screen(
         suffixes: what names may end in; each stands for a format.
         save: writes the file, replacing one that is there where the flag says so; answers None, or one sentence
             about what went wrong.
-        title: what is asked.
+        title: what is asked; None for the report.
     """
     refused: set[Path] = set()
 
     def accept(text: str) -> str | None:
         if not text:
-            return "Name a file."
+            return say("Name a file.")
         path = Path(text).expanduser()
         # What was refused because it is there already is replaced when it is named again.
         wrong = save(path, path in refused)
@@ -40,10 +42,12 @@ def save_screen(
             refused.add(path)
         return wrong
 
+    formats, folder = say("formats"), say("folder")
+    wide = max(cell_width(formats), cell_width(folder)) + 2
     hint = Content.assemble(
-        ("formats  ", "$foreground-muted"),
+        (padded(formats, wide), "$foreground-muted"),
         "  ".join(suffixes),
-        ("\nfolder   ", "$foreground-muted"),
+        (f"\n{padded(folder, wide)}", "$foreground-muted"),
         one_line(str(Path.cwd()), 200),
     )
-    return AskScreen(title, hint, accept, value=suggestion)
+    return AskScreen(title or say("Save the report"), hint, accept, value=suggestion)

@@ -12,10 +12,11 @@ from textual.content import Content
 from textual.geometry import Region
 from textual.strip import Strip
 
+from tui_agent.i18n import mark, say
 from tui_agent.safe_text import cell_width, one_line
 from tui_agent.tui.state import Area, BreakerRow, DashboardState
 from tui_agent.tui.widgets.pane import Pane
-from tui_agent.tui.words import Sign
+from tui_agent.tui.words import Sign, padded
 
 SIGNS = {
     "closed": Sign("○", "$text-success"),
@@ -30,18 +31,18 @@ LONGEST_NAME = 14
 def state_words(row: BreakerRow, now: float) -> str:
     """A breaker's state in words: `CLOSED`, `OPEN 23 s`, `HALF-OPEN`, `OPEN ISOLATED`."""
     if row.isolated:
-        return "OPEN ISOLATED"
+        return say("OPEN ISOLATED")
     if row.state == "open":
         left = row.seconds_left(now)
-        return "OPEN" if left is None else f"OPEN {math.ceil(left)} s"
-    return "CLOSED" if row.state == "closed" else "HALF-OPEN"
+        return say("OPEN") if left is None else say("OPEN {seconds} s", seconds=math.ceil(left))
+    return say("CLOSED") if row.state == "closed" else say("HALF-OPEN")
 
 
 class BreakersPane(Pane, can_focus=True):
     """One row a breaker; the keys that act on one act on the row that the cursor is on."""
 
     ALLOW_SELECT = False
-    TITLE = "Breakers"
+    TITLE = mark("Breakers")
     AREAS: ClassVar[tuple[Area, ...]] = ("breakers",)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "up", show=False),
@@ -128,12 +129,14 @@ class BreakersPane(Pane, can_focus=True):
         words = state_words(row, self._now)
         count = f"{row.failures}/{row.threshold}"
         count_width = max(3, *(len(f"{other.failures}/{other.threshold}") for other in self._rows))
+        isolated = max(cell_width(say("OPEN ISOLATED")), cell_width(say("HALF-OPEN")))
+        counting = max(cell_width(say("OPEN {seconds} s", seconds=300)), cell_width(say("HALF-OPEN")))
         # The columns are the same in all rows, but for words that are longer than their column.
-        roomy = width >= 2 + LONGEST_NAME + 2 + len("OPEN ISOLATED") + 2 + count_width
-        gap, state_width = ("  ", len("OPEN ISOLATED")) if roomy else (" ", len("OPEN 300 s"))
-        if width < 2 + LONGEST_NAME + len("OPEN 300 s") + count_width:
-            state_width = max(len(state_words(other, self._now)) for other in self._rows)
-        state_width = max(state_width, len(words))
+        roomy = width >= 2 + LONGEST_NAME + 2 + isolated + 2 + count_width
+        gap, state_width = ("  ", isolated) if roomy else (" ", counting)
+        if width < 2 + LONGEST_NAME + counting + count_width:
+            state_width = max(cell_width(state_words(other, self._now)) for other in self._rows)
+        state_width = max(state_width, cell_width(words))
         name_width = max(3, min(LONGEST_NAME, width - 2 - 2 * len(gap) - state_width - count_width))
         name = one_line(row.name, name_width)
         calm = row.state == "closed"
@@ -143,7 +146,7 @@ class BreakersPane(Pane, can_focus=True):
             "›" if here else " ",
             (name + " " * (name_width - cell_width(name)), "" if calm else "bold"),
             gap,
-            (words.ljust(state_width), sign.style if calm else f"bold {sign.style}"),
+            (padded(words, state_width), sign.style if calm else f"bold {sign.style}"),
             gap,
             (count.rjust(count_width), "$foreground-muted" if row.calm else "$text-warning"),
         )

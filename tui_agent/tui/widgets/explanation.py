@@ -9,10 +9,11 @@ from textual.widgets import Static
 
 from tui_agent import events as ev
 from tui_agent.explanations import explain
+from tui_agent.i18n import mark, say
 from tui_agent.safe_text import visible
 from tui_agent.tui.state import Area, DashboardState
 
-NOTHING = "Nothing has happened yet: each event is explained here as it comes."
+NOTHING = mark("Nothing has happened yet: each event is explained here as it comes.")
 
 
 class ExplanationPanel(Static):
@@ -35,7 +36,7 @@ class ExplanationPanel(Static):
             return
         self._event = event
         if event is None:
-            self.update(Content.styled(NOTHING, "$foreground-muted"))
+            self.update(Content.styled(say(NOTHING), "$foreground-muted"))
             return
         title, text = (visible(" ".join(part.split()), keep="") for part in explain(event))
         self.update(Content.assemble((title, "bold $text-accent"), ("  ", ""), (text, "$foreground")))

@@ -8,6 +8,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tui_agent.i18n import say
+
 LAST = ("app.help", "help", "app.quit", "quit")
 
 
@@ -75,5 +77,6 @@ class KeyBar(Widget):
 
     def _label(self, binding: Binding) -> Content:
         key = binding.key_display or self.app.get_key_display(binding)
-        words = binding.description[:1].lower() + binding.description[1:]
+        text = say(binding.description)
+        words = text[:1].lower() + text[1:]
         return Content.assemble((key, "bold $footer-key-foreground"), (f" {words}", "$foreground-muted"))

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.content import Content
 from textual.widget import Widget
 
+from tui_agent.i18n import say
 from tui_agent.safe_text import cell_width, one_line
 from tui_agent.tui.state import Area, DashboardState
 from tui_agent.tui.words import RUN_SIGNS, clock_face, short_count
@@ -71,9 +72,9 @@ class RunHeader(Widget):
     def _line(self, width: int) -> Content:
         run = self._state.run
         sign = RUN_SIGNS[run.outcome]
-        word = Content.styled(f"{sign.shape} {run.outcome}", f"bold {sign.style}")
+        word = Content.styled(f"{sign.shape} {say(run.outcome)}", f"bold {sign.style}")
         if self._is_replay:
-            word = Content.assemble((" REPLAY ", "bold reverse $text-accent"), " ", word)
+            word = Content.assemble((f" {say('REPLAY')} ", "bold reverse $text-accent"), " ", word)
         room = width - word.cell_length - 2
         if not run.repo:
             name = Content.styled(NAME if room >= len(NAME) else "", "bold")
@@ -106,11 +107,12 @@ class RunHeader(Widget):
         if run.model:
             pieces.append((3, Content.styled(one_line(run.model, 32), "$foreground-muted")))
         if run.turn:
-            turn = f"turn {run.turn}/{run.max_turns}"
+            turn = say("turn {turn}/{max_turns}", turn=run.turn, max_turns=run.max_turns)
             pieces.append((1, Content.styled(turn, "$foreground")))
         if run.engine == "llm":
             of = f"/{short_count(self._context_limit)}" if self._context_limit else ""
-            pieces.append((2, Content.styled(f"{short_count(tokens.context)}{of} tokens", "$foreground-muted")))
+            held = say("{tokens} tokens", tokens=f"{short_count(tokens.context)}{of}")
+            pieces.append((2, Content.styled(held, "$foreground-muted")))
         if tokens.cost is not None:
             cost = f"≈ {tokens.cost:.4f} {one_line(tokens.currency or '', 8)}".rstrip()
             pieces.append((5, Content.styled(cost, "$foreground-muted")))
@@ -124,5 +126,5 @@ class RunHeader(Widget):
         if run.commit:
             return f"{ref or 'HEAD'}@{one_line(run.commit)[:7]}"
         if run.files is not None:
-            return f"{ref}, no commit" if ref and ref != "HEAD" else "no commit"
+            return say("{ref}, no commit", ref=ref) if ref and ref != "HEAD" else say("no commit")
         return ref

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.strip import Strip
 
+from tui_agent.i18n import mark, say
 from tui_agent.tui.lane_picture import Columns, axis_line, lane_line, span_of
 from tui_agent.tui.state import Area, Call, DashboardState
 from tui_agent.tui.widgets.lines import LinesView
@@ -84,7 +85,7 @@ class LanesView(LinesView, can_focus=True):
         top = self.scroll_offset.y
         lanes = self._lanes[top : top + max(height - AXIS_LINES, 0)]
         if not lanes:
-            return [self._strip(Content.styled("No tool has been called yet.", "$foreground-muted"), width)]
+            return [self._strip(Content.styled(say("No tool has been called yet."), "$foreground-muted"), width)]
         columns, span = Columns.fitting(width), span_of(lanes, self._now)
         lines = [axis_line(columns, span)]
         for index, call in enumerate(lanes):
@@ -101,7 +102,7 @@ class LanesView(LinesView, can_focus=True):
 class LanesPane(Pane):
     """The pane around the lanes."""
 
-    TITLE = "Tool calls"
+    TITLE = mark("Tool calls")
     AREAS: ClassVar[tuple[Area, ...]] = ("calls",)
     REST: ClassVar[float] = 0.125
 

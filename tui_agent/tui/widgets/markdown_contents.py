@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from tui_agent.i18n import mark
 from tui_agent.tui.widgets.markdown_place import Heading
 
 
@@ -40,7 +41,7 @@ class Contents(OptionList):
         }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,right", "leave", "Back to the report", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,right", "leave", mark("Back to the report"), show=False)]
 
     class Left(Message):
         """Back to the text, without going anywhere in it."""

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from rich.cells import cell_len
 
+from tui_agent.i18n import say
 from tui_agent.safe_text import visible
 from tui_agent.tui.widgets.markdown_wrap import break_lines, is_cjk, longest_word
 
@@ -188,7 +189,7 @@ class _Writer:
                 self.write(visible(token.content), "code", link=Link(href) if openable(href) else None)
             case "image":
                 alt = visible(token.content).replace("\n", " ").strip()
-                self.write(f"[image: {alt}]" if alt else "[image]", "image")
+                self.write(say("[image: {alt}]", alt=alt) if alt else say("[image]"), "image")
             case "link_open":
                 href = str(token.attrs.get("href", ""))
                 self.links.append(Link(href) if openable(href) else None)

@@ -9,6 +9,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from tui_agent.i18n import mark
 from tui_agent.tui.widgets.lines import LinesView
 from tui_agent.tui.widgets.markdown_document import Document
 from tui_agent.tui.widgets.markdown_inline import Link, openable
@@ -22,9 +23,9 @@ class LinkedView(LinesView):
     """A view whose links open when they lead to http(s); all it does is by data, never by an action in the text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "next_link", "Next link", show=False),
-        Binding("shift+tab", "previous_link", "Previous link", show=False),
-        Binding("enter", "open_link", "Open link"),
+        Binding("tab", "next_link", mark("Next link"), show=False),
+        Binding("shift+tab", "previous_link", mark("Previous link"), show=False),
+        Binding("enter", "open_link", mark("Open link")),
     ]
 
     class LinkShown(Message):

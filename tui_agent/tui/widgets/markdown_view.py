@@ -15,6 +15,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 
+from tui_agent.i18n import mark
 from tui_agent.tui.widgets import markdown_style
 from tui_agent.tui.widgets.markdown_document import Document
 from tui_agent.tui.widgets.markdown_links import LinkedView
@@ -53,7 +54,7 @@ class MarkdownView(LinkedView, can_focus=True):
         + markdown_style.CSS
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("end", "scroll_end", "Follow the end", show=False),
+        Binding("end", "scroll_end", mark("Follow the end"), show=False),
     ]
 
     following: var[bool] = var(True)

@@ -6,6 +6,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui_agent.events import Level
+from tui_agent.i18n import told
 from tui_agent.safe_text import visible
 from tui_agent.tui.words import Sign
 
@@ -29,7 +30,7 @@ class MessageLine(Static):
         self.text = text
         sign = SIGNS[level]
         style = "" if level == "info" else sign.style
-        words = visible(" ".join(text.split()), keep="")
+        words = visible(" ".join(told(text).split()), keep="")
         self.update(Content.assemble((f"{sign.shape} ", f"bold {sign.style}"), (words, style)))
         self.display = True
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual.widget import Widget
 
+from tui_agent.i18n import say
 from tui_agent.tui.state import Area, DashboardState
 
 
@@ -18,7 +19,7 @@ class Pane(Widget):
     """
 
     TITLE: ClassVar[str] = ""
-    """The pane's name, exactly as it stands in its border."""
+    """The pane's name, in English exactly as it stands in its border."""
     AREAS: ClassVar[tuple[Area, ...]] = ()
     """The parts of the state that the pane draws."""
     REST: ClassVar[float] = 0.0
@@ -26,7 +27,7 @@ class Pane(Widget):
 
     def on_mount(self) -> None:
         """Show the pane's name in its border."""
-        self.border_title = self.TITLE
+        self.border_title = say(self.TITLE)
 
     def update_from(self, state: DashboardState, now: float) -> None:
         """Draw the state.

@@ -11,19 +11,20 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from tui_agent.i18n import mark, say
 from tui_agent.safe_text import typeable
 
-HINT = "ask or name a repository …"
+HINT = mark("ask or name a repository …")
 
 
 class AskInput(Input):
     """The field itself; it remembers what was asked."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "start"),
+        Binding("enter", "submit", mark("start")),
         # Enter, typed before anything had taken the terminal out of its lines
         Binding("ctrl+j", "submit", show=False),
-        Binding("escape", "leave", "leave"),
+        Binding("escape", "leave", mark("leave")),
         Binding("up", "recall(-1)", "earlier", show=False),
         Binding("down", "recall(1)", "later", show=False),
     ]
@@ -33,7 +34,7 @@ class AskInput(Input):
         """The person wants to leave the field."""
 
     def __init__(self) -> None:
-        super().__init__(placeholder=HINT, id="ask", compact=True, select_on_focus=False)
+        super().__init__(placeholder=say(HINT), id="ask", compact=True, select_on_focus=False)
         self.cursor_blink = False
         self._asked: list[str] = []
         self._recalled = 0

@@ -12,7 +12,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tui_agent.safe_text import one_line
+from tui_agent.i18n import mark, say
+from tui_agent.safe_text import cell_width, one_line
 from tui_agent.tui.state import Area, DashboardState, QuotaRow
 from tui_agent.tui.widgets.pane import Pane
 from tui_agent.tui.words import duration
@@ -39,7 +40,7 @@ class RateLimitPane(Pane):
         epoch: the time as limits are told, in epoch seconds.
     """
 
-    TITLE = "Rate limit"
+    TITLE = mark("Rate limit")
     AREAS: ClassVar[tuple[Area, ...]] = ("quota", "run", "calls")
     REST: ClassVar[float] = 0.25
 
@@ -108,8 +109,9 @@ class RateLimitPane(Pane):
         blocks = [self._block(row, width) for row in rows]
         until = self._waiting_until()
         if until is not None:
-            text = f"◷ waiting for a limit, {math.ceil(until - self._now)} s left"
-            text = text if len(text) <= width else f"◷ limit, {math.ceil(until - self._now)} s left"
+            left = math.ceil(until - self._now)
+            text = f"◷ {say('waiting for a limit, {seconds} s left', seconds=left)}"
+            text = text if cell_width(text) <= width else f"◷ {say('limit, {seconds} s left', seconds=left)}"
             blocks.insert(0, Content.styled(text, "bold $text-warning"))
         if not rows:
             blocks.append(Content.styled(self._why_none(), "$foreground-muted"))
@@ -125,26 +127,32 @@ class RateLimitPane(Pane):
             return ""
         free = all(row.revalidating_is_free for row in rows)
         saved = run.cache_hits + (run.revalidated if free else 0)
-        text = f"cache saved {saved:,}"
-        if len(text) > width:
-            return f"saved {saved:,}"
-        asked = f" ({run.revalidated:,} of them revalidated)" if free else f", {run.revalidated:,} revalidated"
-        return text + asked if run.revalidated and len(text) + len(asked) <= width else text
+        text = say("cache saved {saved:,}", saved=saved)
+        if cell_width(text) > width:
+            return say("saved {saved:,}", saved=saved)
+        asked = (
+            say(" ({revalidated:,} of them revalidated)", revalidated=run.revalidated)
+            if free
+            else say(", {revalidated:,} revalidated", revalidated=run.revalidated)
+        )
+        return text + asked if run.revalidated and cell_width(text) + cell_width(asked) <= width else text
 
     def _forecast(self, row: QuotaRow, width: int) -> Content:
         """Whether the headroom lasts for one more run of this size, in words."""
         lasts = self._lasts(row)
         long, short = (
-            ("enough left for one more such run", "another run fits")
+            (say("enough left for one more such run"), say("another run fits"))
             if lasts
-            else ("too little left for one more such run", "another won't fit")
+            else (say("too little left for one more such run"), say("another won't fit"))
         )
-        return Content.styled(long if len(long) <= width else short, "$text-success" if lasts else "$text-warning")
+        return Content.styled(
+            long if cell_width(long) <= width else short, "$text-success" if lasts else "$text-warning"
+        )
 
     def _why_none(self) -> str:
         if self._state.run.source == "local":
-            return "no limit: local repository"
-        return "No reply has told a limit yet."
+            return say("no limit: local repository")
+        return say("No reply has told a limit yet.")
 
     def _block(self, row: QuotaRow, width: int) -> Content:
         numbers = f"{row.remaining:,}/{row.limit:,}"
@@ -154,14 +162,16 @@ class RateLimitPane(Pane):
         percent = f" {share:4.0%}"
         length = max(4, width - len(percent))
         filled = min(length, math.ceil(share * length)) if row.remaining > 0 else 0
-        spent = f"this run {row.spent:,}"
-        gap = width - len(name) - len(numbers)
+        spent = say("this run {spent:,}", spent=row.spent)
+        gap = width - cell_width(name) - len(numbers)
         lines = [
             Content.assemble((name, "bold"), " " * max(gap, 1), (numbers, f"bold {style}")),
             Content.assemble(
                 (FILLED * filled, style), (EMPTY * (length - filled), "$foreground-disabled"), (percent, style)
             ),
-            Content.assemble((spent, ""), "  ", (sparkline(row.history, width - len(spent) - 2), "$text-primary")),
+            Content.assemble(
+                (spent, ""), "  ", (sparkline(row.history, width - cell_width(spent) - 2), "$text-primary")
+            ),
             Content.styled(self._renewal(row, width), "$foreground-muted"),
         ]
         if row.counted or not self._state.run.running:
@@ -172,11 +182,12 @@ class RateLimitPane(Pane):
         left = row.reset - self._epoch()
         at = time.strftime("%H:%M", time.localtime(row.reset))
         if left <= 0:
-            return f"renewed at {at}"
+            return say("renewed at {at}", at=at)
         if not self._counts(row):
-            return f"resets at {at}"
-        text = f"resets in {duration(max(1, math.ceil(left)))}"
-        return f"{text}, at {at}" if len(text) + len(at) + 5 <= width else text
+            return say("resets at {at}", at=at)
+        text = say("resets in {duration}", duration=duration(max(1, math.ceil(left))))
+        whole = say("{renewal}, at {at}", renewal=text, at=at)
+        return whole if cell_width(whole) <= width else text
 
 
 def _to_next(left: float, step: float) -> float:

@@ -10,7 +10,8 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui_agent.explanations import explain
-from tui_agent.safe_text import one_line
+from tui_agent.i18n import say
+from tui_agent.safe_text import cell_width, one_line
 from tui_agent.tui.replay import Player
 from tui_agent.tui.words import clock_face
 
@@ -65,17 +66,22 @@ class ReplayBar(Widget):
             self.refresh()
 
     def _line(self, player: Player, width: int) -> Content:
-        sign, word = ("▶", "playing") if player.playing else ("‖", "paused")
+        sign, word = ("▶", say("playing")) if player.playing else ("‖", say("paused"))
         speed = f"{player.speed:g}x"
-        event = f"event {player.position:,}/{len(player.events):,}"
+        place = f"{player.position:,}/{len(player.events):,}"
         turn, of = player.turn
         # What may stand there, with its rank: the higher, the sooner it is left out.
         pieces: list[tuple[int, Content]] = [
             (0, Content.styled(f"{sign} {word}", "bold $text-primary")),
             (3, Content.styled(speed, "$foreground")),
             (1, Content.styled(f"{clock_face(player.time)}/{clock_face(player.length)}", "$foreground")),
-            (2, Content.styled(event if width >= 80 else event.removeprefix("event "), "$foreground")),
-            (5, Content.styled(f"turn {turn}/{of}" if turn else "", "$foreground-muted")),
+            (2, Content.styled(say("event {place}", place=place) if width >= 80 else place, "$foreground")),
+            (
+                5,
+                Content.styled(
+                    say("turn {turn}/{max_turns}", turn=turn, max_turns=of) if turn else "", "$foreground-muted"
+                ),
+            ),
             (4, self._next(player, NEXT if width >= 80 else 20)),
         ]
         pieces = [piece for piece in pieces if piece[1]]
@@ -98,8 +104,11 @@ class ReplayBar(Widget):
     def _next(player: Player, width: int) -> Content:
         event = player.next
         if event is None:
-            return Content.styled("the end", "$foreground-muted")
-        return Content.assemble(("next ", "$foreground-muted"), one_line(explain(event).title, width - 5))
+            return Content.styled(say("the end"), "$foreground-muted")
+        then = say("next ")
+        return Content.assemble(
+            (then, "$foreground-muted"), one_line(explain(event).title, max(1, width - cell_width(then)))
+        )
 
     @staticmethod
     def _slide(player: Player, cells: int) -> Content:

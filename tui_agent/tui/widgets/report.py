@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 
+from tui_agent.i18n import mark, say, told
 from tui_agent.safe_text import one_line, visible
 from tui_agent.tui.state import Area, DashboardState, GroundingState, RunInfo
 from tui_agent.tui.widgets.markdown_contents import Contents
@@ -27,11 +28,11 @@ LEAST_HEADINGS = 2
 class ReportPane(Pane):
     """The report, streamed; the contents stand at its side where there is room, or over it when asked for."""
 
-    TITLE = "Report"
+    TITLE = mark("Report")
     AREAS: ClassVar[tuple[Area, ...]] = ("report", "run", "grounding")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "contents", "Contents"),
-        Binding("v", "evidence", "Evidence", show=False),
+        Binding("t", "contents", mark("Contents")),
+        Binding("v", "evidence", mark("Evidence"), show=False),
     ]
     DEFAULT_CSS = """
     ReportPane {
@@ -145,7 +146,7 @@ class ReportPane(Pane):
         if self._href is not None:
             words = Content(one_line(self._href, max(10, self.size.width - 2)))
         elif self.view.streaming and not self.view.following:
-            words = Content.assemble(self._state, " · end follows")
+            words = Content.assemble(self._state, " · ", say("end follows"))
         if words != self._said:
             # each time it is set, the whole pane is drawn again
             self._said = self.border_subtitle = words
@@ -154,7 +155,9 @@ class ReportPane(Pane):
         """List the claims of the report and where each was seen."""
         grounding = self._grounding
         if grounding is None or not (grounding.supported or grounding.unsupported):
-            self.notify("There is no evidence to show: the claims are checked when a report is written.", markup=False)
+            self.notify(
+                say("There is no evidence to show: the claims are checked when a report is written."), markup=False
+            )
             return
         from tui_agent.tui.screens.evidence import EvidenceScreen
 
@@ -176,7 +179,7 @@ class ReportPane(Pane):
             self._wanted = self._visited = False
             self.view.focus()
         elif not self.view.headings:
-            self.notify("The report has no headings yet.", markup=False)
+            self.notify(say("The report has no headings yet."), markup=False)
         else:
             self._wanted = self._visited = True
             self.call_after_refresh(self.contents.focus)
@@ -229,14 +232,14 @@ class ReportPane(Pane):
 def _placeholder(run: RunInfo) -> str:
     """What stands where no report is yet."""
     if run.running:
-        return "The report is written here\nonce enough has been seen."
+        return say("The report is written here\nonce enough has been seen.")
     if run.error:
-        return f"No report was written.\n\n{visible(run.error)}"
+        return say("No report was written.\n\n{error}", error=visible(told(run.error)))
     if run.outcome == "cancelled":
-        return "Cancelled before a report was begun."
+        return say("Cancelled before a report was begun.")
     if run.outcome == "idle":
-        return "No report yet.\n\nName a repository below to have one written."
-    return "No report was written."
+        return say("No report yet.\n\nName a repository below to have one written.")
+    return say("No report was written.")
 
 
 def _targets(grounding: GroundingState | None) -> dict[str, str]:
@@ -253,13 +256,15 @@ def _targets(grounding: GroundingState | None) -> dict[str, str]:
 def _state(run: RunInfo, *, writing: bool, grounding: GroundingState | None = None) -> Content:
     """How far the report is and how much of it was observed, by shape, colour and word."""
     if writing:
-        return Content.styled("▌ streaming…", "$text-primary")
+        return Content.styled(f"▌ {say('streaming…')}", "$text-primary")
     if run.outcome in {"idle", "running"}:
         return Content()
     sign = RUN_SIGNS[run.outcome]
-    said = Content.assemble((f"{sign.shape} {run.outcome}", sign.style))
+    said = Content.assemble((f"{sign.shape} {say(run.outcome)}", sign.style))
     if grounding is None or not (grounding.supported or grounding.unsupported):
         return said
     good, every = len(grounding.supported), len(grounding.supported) + len(grounding.unsupported)
     shape, style = ("▲", "$text-warning") if good < every else ("✓", "$text-success")
-    return Content.assemble(said, " · ", (f"{shape} evidence {good:,} of {every:,} (v)", style))
+    return Content.assemble(
+        said, " · ", (f"{shape} {say('evidence {good:,} of {every:,} (v)', good=good, every=every)}", style)
+    )

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from tui_agent.i18n import say
 from tui_agent.safe_text import cell_width, one_line
 from tui_agent.tui.stage import Tab
 from tui_agent.tui.words import RUN_SIGNS
@@ -54,7 +55,7 @@ class RunTabs(Widget):
     def line(self, width: int) -> Content:
         """The line in the fullest way that fits into so many cells."""
         ways: list[Callable[[Tab], str]] = [
-            lambda tab: f"{one_line(tab.name)} {tab.outcome}",
+            lambda tab: f"{one_line(tab.name)} {say(tab.outcome)}",
             lambda tab: one_line(tab.name),
             lambda tab: one_line(tab.name).rpartition("/")[2],
         ]

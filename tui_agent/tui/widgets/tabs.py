@@ -10,6 +10,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from tui_agent.i18n import say
+
 
 class PaneTabs(Widget):
     """The panes' names with their number keys.
@@ -56,7 +58,7 @@ class PaneTabs(Widget):
         self._spots = []
         for index, title in enumerate(self._titles):
             current = index == self._current
-            text = f"{index + 1} {title}" if current or not short else f"{index + 1}"
+            text = f"{index + 1} {say(title)}" if current or not short else f"{index + 1}"
             if index in self._alarms:
                 text += "!"
             begin = line.cell_length

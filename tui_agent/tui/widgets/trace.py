@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import Input, Label
 
+from tui_agent.i18n import count, mark, say
 from tui_agent.safe_text import visible
 from tui_agent.tui.state import Area, DashboardState
 from tui_agent.tui.widgets.pane import Pane
@@ -19,12 +21,12 @@ from tui_agent.tui.widgets.trace_tree import Node
 from tui_agent.tui.widgets.trace_view import TraceView
 
 HELP: Final[tuple[tuple[str, str], ...]] = (
-    ("↑ ↓ pgup pgdn", "move; home and end go to both ends"),
-    ("enter, space", "open or fold; ← and → too, and go out or in"),
-    ("* -", "open everything, fold everything"),
-    ("f, end", "follow the end again"),
-    ("n N", "next, previous hit of the last search"),
-    ("c", "copy the selected entry whole"),
+    ("↑ ↓ pgup pgdn", mark("move; home and end go to both ends")),
+    ("enter, space", mark("open or fold; ← and → too, and go out or in")),
+    ("* -", mark("open everything, fold everything")),
+    ("f, end", mark("follow the end again")),
+    ("n N", mark("next, previous hit of the last search")),
+    ("c", mark("copy the selected entry whole")),
 )
 """The trace's own keys, for the help."""
 
@@ -33,13 +35,13 @@ class SearchInput(Input):
     """The words to look for."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close"),
-        Binding("enter,down", "jump(False)", "Next hit"),
-        Binding("up", "jump(True)", "Previous hit"),
+        Binding("escape", "leave", mark("Close")),
+        Binding("enter,down", "jump(False)", mark("Next hit")),
+        Binding("up", "jump(True)", mark("Previous hit")),
     ]
 
     def __init__(self) -> None:
-        super().__init__(placeholder="search the trace", compact=True, select_on_focus=True)
+        super().__init__(placeholder=say("search the trace"), compact=True, select_on_focus=True)
         self.cursor_blink = False
 
     def action_leave(self) -> None:
@@ -59,13 +61,13 @@ class SearchInput(Input):
 class TracePane(Pane):
     """The trace with a search bar that opens below it."""
 
-    TITLE = "Trace"
+    TITLE = mark("Trace")
     AREAS: ClassVar[tuple[Area, ...]] = ("trace", "notices", "run")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "Search", key_display="/"),
-        Binding("n", "next_hit", "Next hit", show=False),
-        Binding("N", "previous_hit", "Previous hit", show=False),
-        Binding("c", "copy", "Copy", show=False),
+        Binding("slash", "search", mark("Search"), key_display="/"),
+        Binding("n", "next_hit", mark("Next hit"), show=False),
+        Binding("N", "previous_hit", mark("Previous hit"), show=False),
+        Binding("c", "copy", mark("Copy"), show=False),
     ]
     DEFAULT_CSS = """
     TracePane {
@@ -169,12 +171,14 @@ class TracePane(Pane):
         """Go to the next or previous hit; say why where there is none."""
         if not self.view.search.query:
             if not self._last_query:
-                self.notify("Nothing was searched for yet: press / first.", markup=False)
+                self.notify(say("Nothing was searched for yet: press / first."), markup=False)
                 return
             self.search(self._last_query)
             self.view.search.resume(self._last_hit)
         if not self.view.jump(backwards=backwards):
-            self.notify(f"“{visible(self._last_query)}” is nowhere in the trace.", markup=False)
+            self.notify(
+                say("“{last_query}” is nowhere in the trace.", last_query=visible(self._last_query)), markup=False
+            )
 
     def action_next_hit(self) -> None:
         """Go to the next hit."""
@@ -188,10 +192,10 @@ class TracePane(Pane):
         """Copy the selected node's whole text."""
         text = self.copy_text()
         if not text:
-            self.notify("There is nothing to copy yet.", markup=False)
+            self.notify(say("There is nothing to copy yet."), markup=False)
             return
         self.app.copy_to_clipboard(text)
-        self.notify(f"Copied {len(text):,} characters.", markup=False)
+        self.notify(count("Copied {number:,} character.", "Copied {number:,} characters.", len(text)), markup=False)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -212,11 +216,11 @@ class TracePane(Pane):
         searching = self.has_class("-searching")
         if searching and view.told != self._told:
             # laid out anew only where it has another width
-            self.query_one("#trace-hits", Label).update(view.told, layout=len(view.told) != len(self._told))
+            self.query_one("#trace-hits", Label).update(view.told, layout=cell_len(view.told) != cell_len(self._told))
             self._told = view.told
         parts = [view.told] if view.told and not searching else []
         if view.live and not view.following:
-            parts.append("f follows the end")
+            parts.append(say("f follows the end"))
         subtitle = " · ".join(parts)
         if subtitle != self._subtitle:
             self._subtitle = self.border_subtitle = subtitle

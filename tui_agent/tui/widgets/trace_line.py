@@ -7,6 +7,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
+from tui_agent.i18n import count
 from tui_agent.safe_text import one_line
 from tui_agent.tui.widgets.trace_text import elide, elide_start, first_line, last_line
 from tui_agent.tui.widgets.trace_tree import Node
@@ -27,7 +28,7 @@ def head(node: Node, room: int) -> list[Piece]:
     pieces = _label_line(node, room) if node.kind in LABELS else _state_line(node, room)
     badge = _badge(node)
     if badge:
-        used, size = sum(cell_len(text) for text, _ in pieces), len(badge) + 1
+        used, size = sum(cell_len(text) for text, _ in pieces), cell_len(badge) + 1
         if used + size > room:
             pieces = cut(pieces, room - size)
         pieces += [(" ", "trace--plain"), (badge, "trace--hit")]
@@ -39,18 +40,18 @@ def _badge(node: Node) -> str:
     if node.open:
         return ""
     hits = node.hits_below + (node.hits if node.source is not None else 0)
-    return f"({hits} {'hit' if hits == 1 else 'hits'})" if hits else ""
+    return f"({count('{hits} hit', '{hits} hits', hits, hits=hits)})" if hits else ""
 
 
 def _label_line(node: Node, room: int) -> list[Piece]:
     name = f"{node.mark} {node.name}" if node.mark else node.name
-    if len(name) >= room:
+    if cell_len(name) >= room:
         return [(elide(name, room), "trace--label")]
     pieces: list[Piece] = [(name, "trace--label")]
-    room -= len(name) + 2
+    room -= cell_len(name) + 2
     if node.open:
-        text = f"{len(node.text()):,} characters"
-        if len(text) <= room:
+        text = count("{number:,} character", "{number:,} characters", len(node.text()))
+        if cell_len(text) <= room:
             pieces.append((f"  {text}", "trace--muted"))
     else:
         if node.live:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from tui_agent import events as ev
+from tui_agent.i18n import say, told
 from tui_agent.tui.calls import Call
 from tui_agent.tui.state import DashboardState
 from tui_agent.tui.widgets import trace_words as words
@@ -71,7 +72,7 @@ class TraceSync:
             self.tree.cut(self.tree.root)
             self._forget(state)
             if state.run.question:
-                line = words.Words("?", "question", state.run.question)
+                line = words.Words("?", say("question"), state.run.question)
                 node = sentence(self.tree, self.tree.root, "question", line, state.run.question)
                 node.source = state.run.question
         if state.run.outcome == "idle":
@@ -143,7 +144,7 @@ class TraceSync:
         while notices and (notices[0].at < until or notices[0].run_id is None):
             notice = notices.pop(0)
             line = words.notice_words(notice.level, notice.text)
-            sentence(self.tree, self.tree.root, "notice", line, notice.text)
+            sentence(self.tree, self.tree.root, "notice", line, line.subject)
 
     def _sync_row(
         self, row: TurnRow, state: DashboardState, now: float, notices: list[ev.Notice], *, tidy: bool
@@ -169,7 +170,7 @@ class TraceSync:
         return new[::-1]
 
     def _finish(self, state: DashboardState) -> None:
-        error = state.run.error or ""
+        error = told(state.run.error or "")
         self._end = sentence(self.tree, self.tree.root, "end", words.end_words(state), error)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tui_agent import events as ev
+from tui_agent.i18n import say
 from tui_agent.tui.calls import Call, Phase
 from tui_agent.tui.state import DashboardState, Turn
 from tui_agent.tui.widgets import trace_words as words
@@ -79,7 +80,7 @@ class CallRow:
         self.revision = call.revision
         self.troubles = waits.troubles(tree, node, call, self.troubles, now)
         if call.result is not None and not call.running:
-            seen = Node("observation", "observation", Readable(call.result))
+            seen = Node("observation", say("observation"), Readable(call.result))
             seen.subject = words.result_note(call.result)
             tree.add(node, seen)
 
@@ -165,7 +166,8 @@ class TurnRow:
                 if isinstance(item, Call):
                     self._add_call(item, now)
                 else:
-                    sentence(tree, self.node, "notice", words.notice_words(item.level, item.text), item.text)
+                    line = words.notice_words(item.level, item.text)
+                    sentence(tree, self.node, "notice", line, line.subject)
         else:
             for call in new_calls:
                 self._add_call(call, now)
@@ -180,7 +182,7 @@ class TurnRow:
         self._notices = []
         self._restarts = len(turn.restarts)
         for reason in turn.restarts:
-            line = Words("↺", "the stream broke, the turn starts over", reason, tone="waiting")
+            line = Words("↺", say("the stream broke, the turn starts over"), reason, tone="waiting")
             sentence(tree, self.node, "restart", line, reason)
 
     def _model_said(self, now: float) -> None:
@@ -190,7 +192,7 @@ class TurnRow:
         if call is not self._model:
             self._model, self._model_troubles = call, 0
         self._model_troubles = self._waits.troubles(
-            self._tree, self.node, call, self._model_troubles, now, who="model: "
+            self._tree, self.node, call, self._model_troubles, now, who=say("model: ")
         )
 
     def _texts(self, running: bool, tidy: bool) -> None:
@@ -199,7 +201,7 @@ class TurnRow:
         if len(turn.reasoning):
             live = running and not speaking and not turn.calls
             if self._reasoning is None:
-                self._reasoning = tree.add(self.node, Node("reasoning", "reasoning", lambda: turn.reasoning.text))
+                self._reasoning = tree.add(self.node, Node("reasoning", say("reasoning"), lambda: turn.reasoning.text))
             self._text(self._reasoning, turn.reasoning, len(turn.reasoning), live)
             if self._reasoning.chosen is None and (live or tidy):
                 tree.set_open(self._reasoning, live)
@@ -207,7 +209,7 @@ class TurnRow:
             live = running and not turn.thought and not turn.calls
             if self._said is None:
                 self._said = tree.add(self.node, Node("said", "", lambda: turn.thought or turn.content.text))
-            name = "thought" if turn.thought else "writing" if live else "report"
+            name = say("thought") if turn.thought else say("writing") if live else say("report")
             if name != self._said.name:
                 self._said.name = name
                 tree.touch(self._said)
@@ -242,7 +244,7 @@ class TurnRow:
 
 
 def _arguments(call: Call) -> Node:
-    node = Node("arguments", "arguments", Readable(call.arguments))
+    node = Node("arguments", say("arguments"), Readable(call.arguments))
     node.subject = words.arguments_note(call.arguments)
     return node
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 
+from tui_agent.i18n import mark
 from tui_agent.tui.widgets.trace_tree import Node
 from tui_agent.tui.widgets.trace_window import TraceWindow
 
@@ -18,18 +19,18 @@ class TraceView(TraceWindow, can_focus=True):
     """The trace's rows with the keys and clicks that they understand."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,space", "toggle_node", "Open/fold"),
-        Binding("up", "move(-1)", "Up", show=False),
-        Binding("down", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home", "first", "To the start", show=False),
-        Binding("end", "follow", "To the end, and follow", show=False),
-        Binding("f", "follow", "Follow"),
-        Binding("right", "deeper", "Open, go in", show=False),
-        Binding("left", "higher", "Fold, go out", show=False),
-        Binding("asterisk", "open_all(True)", "Open all", show=False, key_display="*"),
-        Binding("minus", "open_all(False)", "Fold all", show=False, key_display="-"),
+        Binding("enter,space", "toggle_node", mark("Open/fold")),
+        Binding("up", "move(-1)", mark("Up"), show=False),
+        Binding("down", "move(1)", mark("Down"), show=False),
+        Binding("pageup", "page(-1)", mark("Page up"), show=False),
+        Binding("pagedown", "page(1)", mark("Page down"), show=False),
+        Binding("home", "first", mark("To the start"), show=False),
+        Binding("end", "follow", mark("To the end, and follow"), show=False),
+        Binding("f", "follow", mark("Follow")),
+        Binding("right", "deeper", mark("Open, go in"), show=False),
+        Binding("left", "higher", mark("Fold, go out"), show=False),
+        Binding("asterisk", "open_all(True)", mark("Open all"), show=False, key_display="*"),
+        Binding("minus", "open_all(False)", mark("Fold all"), show=False, key_display="-"),
     ]
     # -- what the user does -----------------------------------------------------------------
 

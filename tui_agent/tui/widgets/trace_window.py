@@ -10,6 +10,7 @@ from textual.geometry import Region
 from textual.reactive import reactive
 from textual.strip import Strip
 
+from tui_agent.i18n import count, mark, say
 from tui_agent.tui.state import DashboardState
 from tui_agent.tui.widgets.lines import LinesView
 from tui_agent.tui.widgets.trace_paint import Painter, room
@@ -17,7 +18,9 @@ from tui_agent.tui.widgets.trace_search import Search
 from tui_agent.tui.widgets.trace_sync import Address, TraceSync, addresses
 from tui_agent.tui.widgets.trace_tree import Node, Tree
 
-HINT: Final = "Nothing to trace yet. Name a repository below and press Enter: every step of the agent appears here."
+HINT: Final = mark(
+    "Nothing to trace yet. Name a repository below and press Enter: every step of the agent appears here."
+)
 MANY: Final = 100
 """Where more nodes than this changed at once, the whole pane is drawn."""
 FEW: Final = 8
@@ -287,10 +290,14 @@ class TraceWindow(LinesView):
         if not search.query:
             self.told = ""
         elif not search.count:
-            self.told = "no hits" if search.done else "searching"
+            self.told = say("no hits") if search.done else say("searching")
         else:
             hits = f"{search.count:,}" if search.done else f"{search.count:,}+"
-            self.told = f"{self._place:,} of {hits}" if self._place else f"{hits} hit{'s' * (search.count != 1)}"
+            self.told = (
+                say("{place} of {hits}", place=f"{self._place:,}", hits=hits)
+                if self._place
+                else count("{hits} hit", "{hits} hits", search.count, hits=hits)
+            )
 
     # -- what moves the window ---------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any, Final
 
 from tui_agent.events import CacheState, Level
+from tui_agent.i18n import count, mark, say, told
 from tui_agent.tui.calls import Call, Phase
 from tui_agent.tui.state import DashboardState, RunWord, Turn
 from tui_agent.tui.widgets.trace_tree import Tone
@@ -28,25 +29,25 @@ class Words:
 
 RUNNING: Final = "▶"
 _ENDS: Final[dict[str, tuple[str, Tone]]] = {
-    "ok": ("✓", "ok"),
-    "error": ("✗", "error"),
-    "fallback": ("↯", "fallback"),
-    "cancelled": ("■", "waiting"),
+    mark("ok"): ("✓", "ok"),
+    mark("error"): ("✗", "error"),
+    mark("fallback"): ("↯", "fallback"),
+    mark("cancelled"): ("■", "waiting"),
 }
 _CACHE: Final[dict[CacheState, str]] = {
-    "miss": "", "hit": "cache", "revalidated": "revalidated", "memory": "memory",
+    "miss": "", "hit": mark("cache"), "revalidated": mark("revalidated"), "memory": mark("memory"),
 }  # fmt: skip
 _LEVELS: Final[dict[Level, Words]] = {
-    "info": Words("ℹ", "notice", tone="muted"),
-    "warning": Words("▲", "warning", tone="waiting"),
-    "error": Words("✗", "error", tone="error"),
+    "info": Words("ℹ", mark("notice"), tone="muted"),
+    "warning": Words("▲", mark("warning"), tone="waiting"),
+    "error": Words("✗", mark("error"), tone="error"),
 }
 _RUNS: Final[dict[RunWord, Tone]] = {
     "completed": "ok", "partial": "waiting", "failed": "error", "cancelled": "waiting",
 }  # fmt: skip
 _PLACES: Final = ("path", "pattern")
 _ADDRESS: Final = ("owner", "repo")
-_KINDS: Final = ("dirs", "files", "symlinks", "submodules")
+_KINDS: Final = ("dirs", mark("files"), mark("symlinks"), mark("submodules"))
 
 
 def call_words(call: Call, now: float) -> Words:
@@ -54,21 +55,21 @@ def call_words(call: Call, now: float) -> Words:
     subject = call_subject(call.arguments)
     if call.outcome is None:
         return Words(RUNNING, call.tool, subject, _progress(call, now), tone="running")
-    mark, tone = _ENDS[call.outcome]
-    parts: list[str] = [call.outcome]
+    shape, tone = _ENDS[call.outcome]
+    parts: list[str] = [say(call.outcome)]
     elapsed = call.elapsed
     if elapsed is None and call.finished_at is not None:
         elapsed = call.finished_at - call.started_at
     if elapsed is not None:
         parts[0] += f" {duration(elapsed)}"
     if call.attempts > 1:
-        parts.append(f"{call.attempts} attempts")
+        parts.append(count("{number} attempt", "{number} attempts", call.attempts))
     if call.cache is not None and _CACHE.get(call.cache):
-        parts.append(_CACHE[call.cache])
+        parts.append(say(_CACHE[call.cache]))
     note = ""
     if call.outcome in ("error", "fallback") and isinstance(call.result, Mapping):
         note = str(call.result.get("error", ""))
-    return Words(mark, call.tool, subject, " · ".join(parts), note, tone)
+    return Words(shape, call.tool, subject, " · ".join(parts), note, tone)
 
 
 def _progress(call: Call, now: float) -> str:
@@ -76,10 +77,10 @@ def _progress(call: Call, now: float) -> str:
     if wait is not None and wait.until is not None:
         left = seconds_left(wait.until, now)
         if wait.kind == "limit":
-            return f"rate limit, {left} s left"
-        return f"retry {_ordinal(wait)}, in {left} s"
+            return say("rate limit, {left} s left", left=left)
+        return say("retry {which}, in {left} s", which=_ordinal(wait), left=left)
     attempt = call.phases_at(now)[-1].attempt
-    return f"running, attempt {attempt}" if attempt > 1 else "running"
+    return say("running, attempt {attempt}", attempt=attempt) if attempt > 1 else say("running")
 
 
 def seconds_left(until: float, now: float) -> int:
@@ -88,7 +89,7 @@ def seconds_left(until: float, now: float) -> int:
 
 
 def _ordinal(phase: Phase) -> str:
-    return f"{phase.attempt} of {phase.of}" if phase.of else str(phase.attempt)
+    return say("{attempt} of {of}", attempt=phase.attempt, of=phase.of) if phase.of else str(phase.attempt)
 
 
 def call_subject(arguments: Mapping[str, Any]) -> str:
@@ -118,13 +119,13 @@ def result_note(result: Mapping[str, Any]) -> str:
         return str(result["error"])
     content = result.get("content")
     if isinstance(content, str):
-        return content[:300] or "(empty)"
+        return content[:300] or say("(empty)")
     if result.get("repeated"):
         return str(result["repeated"])
     names, key = _names(result)
     if key:
         total = result.get("total_entries", result.get("total", len(names)))
-        return f"{total} {key}: " + ", ".join(name for name in names[:40] if name)
+        return f"{total} {say(key)}: " + ", ".join(name for name in names[:40] if name)
     return ", ".join(f"{key}: {value}" for key, value in list(result.items())[:20] if key != "ok")
 
 
@@ -133,34 +134,38 @@ def _names(result: Mapping[str, Any]) -> tuple[list[str], str]:
     commits = result.get("commits")
     if isinstance(commits, list):
         # the message stands last
-        return [str(row[-1]) if isinstance(row, list) and row else str(row) for row in commits], "commits"
+        return [str(row[-1]) if isinstance(row, list) and row else str(row) for row in commits], mark("commits")
     kinds = [kind for kind in _KINDS if isinstance(result.get(kind), Mapping | list)]
     names = [f"{name}/" if kind == "dirs" else str(name) for kind in kinds for name in result[kind]]
-    return names, kinds[0] if len(kinds) == 1 and kinds != ["dirs"] else "entries" if kinds else ""
+    return names, kinds[0] if len(kinds) == 1 and kinds != ["dirs"] else mark("entries") if kinds else ""
 
 
 def phase_words(phase: Phase, now: float, who: str = "") -> Words:
     """A failed attempt, a retry that is due, or a wait for a limit; `who` names what no call's line stands above."""
     if phase.failed:
         status = "" if phase.status is None or str(phase.status) in phase.reason else f"{phase.status} "
-        return Words("✗", f"{who}attempt {phase.attempt} failed", f"{status}{phase.reason}", tone="error")
+        return Words(
+            "✗",
+            who + say("attempt {attempt} failed", attempt=phase.attempt),
+            f"{status}{told(phase.reason)}",
+            tone="error",
+        )
     seconds = 0.0 if phase.until is None else phase.until - phase.start
     waiting = phase.end is None and phase.until is not None and phase.until > now
     left = seconds_left(phase.until, now) if waiting and phase.until is not None else 0
     if phase.kind == "limit":
-        name = "secondary rate limit" if phase.reason == "secondary" else "rate limit"
-        said = f"waits, {left} s left" if waiting else f"waited {duration((phase.end or phase.start) - phase.start)}"
-        if phase.end is None and not waiting:
-            said = f"waited {duration(seconds)}"
+        name = say("secondary rate limit") if phase.reason == "secondary" else say("rate limit")
+        waited = seconds if phase.end is None else phase.end - phase.start
+        said = say("waits, {left} s left", left=left) if waiting else say("waited {time}", time=duration(waited))
         return Words("◷", f"{who}{name}", status=said, tone="waiting")
-    said = f"in {left} s" if waiting else f"after {duration(seconds)}"
-    return Words("↻", f"{who}attempt {_ordinal(phase)}", status=said, tone="waiting")
+    said = say("in {left} s", left=left) if waiting else say("after {time}", time=duration(seconds))
+    return Words("↻", who + say("attempt {which}", which=_ordinal(phase)), status=said, tone="waiting")
 
 
 def notice_words(level: Level, text: str) -> Words:
     """A notice's line."""
     known = _LEVELS.get(level, _LEVELS["info"])
-    return Words(known.mark, known.name, text, tone=known.tone)
+    return Words(known.mark, say(known.name), told(text), tone=known.tone)
 
 
 def turn_words(
@@ -175,20 +180,25 @@ def turn_words(
         tools: how often each tool was called in it.
         ends: how many of its calls ended in which way.
     """
-    subject = ", ".join(f"{tool} ×{count}" if count > 1 else tool for tool, count in tools.items())
+    subject = ", ".join(f"{tool} ×{number}" if number > 1 else tool for tool, number in tools.items())
     if turn.finished_at is None and state.run.running:
-        name = f"Turn {turn.number} of {state.run.max_turns}" if state.run.max_turns else f"Turn {turn.number}"
+        most = state.run.max_turns
+        name = say("Turn {turn} of {most}", turn=turn.number, most=most) if most else _name(turn)
         return Words(RUNNING, name, subject, _turn_progress(turn, now, tools, ends), tone="running")
-    parts = [f"{count} {end}" for end, count in ends.items()]
+    parts = [say("{number} {end}", number=number, end=say(end)) for end, number in ends.items()]
     if not tools and len(turn.content):
-        parts.append("report")
+        parts.append(say("report"))
     if turn.finished_at is not None:
         parts.append(duration(turn.finished_at - turn.started_at))
     usage = turn.usage
     spent = usage.prompt_tokens + usage.completion_tokens if usage is not None else 0
-    note = f"{short_count(spent)} tokens" if spent else ""
-    mark, tone = _turn_end(turn, state, ends)
-    return Words(mark, f"Turn {turn.number}", subject, " · ".join(parts), note, tone)
+    note = say("{tokens} tokens", tokens=short_count(spent)) if spent else ""
+    shape, tone = _turn_end(turn, state, ends)
+    return Words(shape, _name(turn), subject, " · ".join(parts), note, tone)
+
+
+def _name(turn: Turn) -> str:
+    return say("Turn {turn}", turn=turn.number)
 
 
 def _turn_end(turn: Turn, state: DashboardState, ends: Mapping[str, int]) -> tuple[str, Tone]:
@@ -200,15 +210,16 @@ def _turn_end(turn: Turn, state: DashboardState, ends: Mapping[str, int]) -> tup
 def _turn_progress(turn: Turn, now: float, tools: Mapping[str, int], ends: Mapping[str, int]) -> str:
     made, ended = sum(tools.values()), sum(ends.values())
     if made > ended:
-        return f"{made - ended} running" + (f", {ended} done" if ended else "")
+        running = say("{number} running", number=made - ended)
+        return running + (say(", {number} done", number=ended) if ended else "")
     model = turn.model_call
     if model is not None and model.running:
-        return f"model: {_progress(model, now)}"
+        return say("model: ") + _progress(model, now)
     if made:
-        return f"{ended} done"
+        return say("{number} done", number=ended)
     if len(turn.content):
-        return "writing"
-    return "thinking" if len(turn.reasoning) else "waits for the model"
+        return say("writing")
+    return say("thinking") if len(turn.reasoning) else say("waits for the model")
 
 
 def snapshot_words(state: DashboardState, now: float) -> Words:
@@ -217,20 +228,22 @@ def snapshot_words(state: DashboardState, now: float) -> Words:
     if run.files is None:
         call = state.snapshot_call
         if run.running:
-            progress = "running" if call is None else _progress(call, now)
-            return Words(RUNNING, "snapshot", run.repo, progress, tone="running")
-        return Words("✗", "snapshot", run.repo, "none", tone="error")
+            progress = say("running") if call is None else _progress(call, now)
+            return Words(RUNNING, say("snapshot"), run.repo, progress, tone="running")
+        return Words("✗", say("snapshot"), run.repo, say("none"), tone="error")
     at = f"{run.ref or 'HEAD'} @ {run.commit[:7]}" if run.commit else run.ref or ""
-    status = f"{run.files:,} {'file' if run.files == 1 else 'files'}" + (" · list cut short" if run.truncated else "")
-    return Words("✓", "snapshot", at, status, "" if run.commit else "no commits", "ok")
+    status = count("{number:,} file", "{number:,} files", run.files)
+    if run.truncated:
+        status += f" · {say('list cut short')}"
+    return Words("✓", say("snapshot"), at, status, "" if run.commit else say("no commits"), "ok")
 
 
 def end_words(state: DashboardState) -> Words:
     """The last line: how the run ended."""
     run = state.run
-    parts = [f"{len(state.turns)} turns" if len(state.turns) != 1 else "1 turn"]
-    parts.append(f"{run.tool_calls} calls" if run.tool_calls != 1 else "1 call")
+    parts = [count("{number} turn", "{number} turns", len(state.turns))]
+    parts.append(count("{number} call", "{number} calls", run.tool_calls))
     if run.elapsed is not None:
         parts.append(duration(run.elapsed))
-    mark, tone = RUN_SIGNS[run.outcome].shape, _RUNS.get(run.outcome, "plain")
-    return Words(mark, run.outcome, run.error or "", " · ".join(parts), tone=tone)
+    shape, tone = RUN_SIGNS[run.outcome].shape, _RUNS.get(run.outcome, "plain")
+    return Words(shape, say(run.outcome), told(run.error or ""), " · ".join(parts), tone=tone)
