@@ -12,6 +12,7 @@ from tui_agent.agent.reasons import unreachable
 from tui_agent.events import Emit, RunFinished
 from tui_agent.github.address import parse
 from tui_agent.github.errors import GitHubError
+from tui_agent.paths import is_path
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.resilience.clock import Clock
 from tui_agent.resilience.outcome import BreakerOpen, Trouble, Unavailable
@@ -57,7 +58,7 @@ def served(folders: Iterable[str]) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     for typed in folders:
-        address = parse(typed if typed[:1] in (".", "/", "~") else f"./{typed}")
+        address = parse(typed if is_path(typed) else f"./{typed}")
         assert address.local_path is not None
         if found.setdefault(address.name, address.local_path) != address.local_path:
             raise UsageError(f"Two folders are named {one_line(address.name, 80)}: a server takes only one of a name.")
@@ -109,7 +110,7 @@ class Repositories:
         owner, _, name = repo.partition("/")
         if owner.lower() == LOCAL:
             return RunRequest(repo=str(self._folder(name)), ref=ref, no_cache=self._no_cache)
-        if repo[:1] in (".", "/", "~"):
+        if is_path(repo):
             raise Refused(f"No folder is opened by its path. {self._which()}")
         try:
             parse(repo, api_url=self._session.settings.github_api_url, cwd=_NOWHERE)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
+from tui_agent.paths import is_path
 from tui_agent.request import UsageError
 from tui_agent.safe_text import one_line
 
@@ -119,7 +120,7 @@ def parse(text: str, *, api_url: str = PUBLIC_API, cwd: Path | None = None) -> A
     text = text.strip()
     if not text:
         raise AddressError(f"No repository was named: {WAYS}.")
-    if text[0] in "./~":
+    if is_path(text):
         return _local(text, cwd)
     scheme = _SCHEME.match(text)
     if scheme:
@@ -335,7 +336,7 @@ def _trimmed(text: str) -> str:
 def _whole(query: str, local: bool) -> Iterator[tuple[int, int]]:
     """The whole text, where it can be nothing but an address: "and/or" alone, yes; "CI/CD?", no."""
     text = query.strip()
-    if text.startswith((".", "/", "~")):
+    if is_path(text):
         if local:
             yield query.find(text), query.find(text) + len(text)
         return

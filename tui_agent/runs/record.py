@@ -17,6 +17,7 @@ from typing import Any
 
 from tui_agent import __version__
 from tui_agent.events import Emit, Event, Notice, RunFinished, to_json
+from tui_agent.paths import is_path
 from tui_agent.private_folder import make_private
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest
@@ -183,7 +184,7 @@ def _plain(run_id: str) -> str:
 
 def _without_key(repo: str) -> str:
     """How a repository was named, without what an address may hold beside it; a folder by its whole path."""
-    if repo[:1] in (".", "/", "~"):
+    if is_path(repo):
         with contextlib.suppress(OSError, RuntimeError, ValueError):
             return str(Path(repo).expanduser().absolute().resolve())
         return repo

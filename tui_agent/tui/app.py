@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.events import Event, Key, Paste
@@ -19,9 +19,10 @@ from textual.worker import Worker
 from tui_agent import events as ev
 from tui_agent.request import RunRequest
 from tui_agent.resilience.clock import Clock, SystemClock
-from tui_agent.safe_text import one_line, typeable, visible
+from tui_agent.safe_text import one_line, typeable
 from tui_agent.settings import Settings
 from tui_agent.tui import keys, saving
+from tui_agent.tui.copying import CopyingApp
 from tui_agent.tui.hands import Hands
 from tui_agent.tui.palette import commands
 from tui_agent.tui.preferences import Preferences
@@ -48,7 +49,7 @@ EXPLAINED_FOR = 4.0
 """Seconds for which the answer to a key stands on the screen."""
 
 
-class DashboardApp(App[int]):
+class DashboardApp(CopyingApp):
     """One run at a time in five panes; the exit value is the process's exit code.
 
     Args:
@@ -287,12 +288,8 @@ class DashboardApp(App[int]):
         self.board.report.action_evidence()
 
     def action_copy(self) -> None:
-        """Copy the report, where the terminal allows it (OSC 52)."""
+        """Copy the report."""
         saving.copy(self, self._stage, self._explain)
-
-    def copy_to_clipboard(self, text: str) -> None:
-        """Copy a text as it is shown: whoever pastes it is not told anything that cannot be seen."""
-        super().copy_to_clipboard(visible(text))
 
     # -- breakers, records, learning --------------------------------------------------------
 

@@ -11,6 +11,7 @@ from textual.app import App
 
 from tui_agent.events import JsonObject
 from tui_agent.i18n import count, say, told
+from tui_agent.tui.copying import CopyingApp
 from tui_agent.tui.stage import Stage
 from tui_agent.tui.state import DashboardState
 
@@ -136,13 +137,20 @@ def save_picture(app: App[int], stage: Stage, explain: Callable[[str], None]) ->
     app.push_screen(save_screen(name, PICTURES, accept, title=say("Save a picture")), saved)
 
 
-def copy(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
-    """Copy the report, where the terminal allows it (OSC 52)."""
+def copy(app: CopyingApp, stage: Stage, explain: Callable[[str], None]) -> None:
+    """Copy the report."""
     text = stage.state.report.text
     if not text:
         explain(say("Nothing to copy: there is no report yet."))
         return
     app.copy_to_clipboard(text)
+    if (tool := app.clipboard_tool) is not None:
+        explain(
+            count(
+                "Copied {number:,} character ({by}).", "Copied {number:,} characters ({by}).", len(text), by=tool.name
+            )
+        )
+        return
     explain(
         count(
             "Copied {number:,} character, if this terminal allows it (OSC 52).",

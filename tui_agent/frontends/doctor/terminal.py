@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
+from tui_agent import clipboard
 from tui_agent.frontends.doctor.finding import Finding
 
 FULL, LEAST = (100, 24), (60, 20)
@@ -73,6 +74,9 @@ def _characters() -> Finding:
 
 
 def _clipboard(environ: Mapping[str, str], name: str) -> Finding:
+    outside = {variable: value for variable, value in environ.items() if variable != "TMUX"}
+    if (tool := clipboard.tool(outside)) is not None:
+        return Finding("clipboard", "ok", f"y copies by {tool.name}")
     if environ.get("TMUX"):
         said = _tmux("set-clipboard")
         if said in ("external", "off"):
