@@ -183,6 +183,9 @@ def test_a_key_in_a_profile_of_the_users_file_is_the_last_resort(tmp_path: Path)
     assert load(tmp_path, flags={"profile": "work"}, config=config).api_key == "sk-file"
     settings = load(tmp_path, flags={"profile": "work"}, environ={"WORK_KEY": "sk-env"}, config=config)
     assert settings.api_key == "sk-env" and "sk-env" not in repr(settings)
+    # A .env outranks that file, and still takes the key nowhere else.
+    with pytest.raises(UsageError, match=r"REPO_AGENT_BASE_URL \(in \.env\) would send profiles\.work\.api_key"):
+        load(tmp_path, env=f"REPO_AGENT_BASE_URL={EVIL}\nREPO_AGENT_PROFILE=work", config=config)
 
 
 # --- over real sockets -----------------------------------------------------------------------------------------------

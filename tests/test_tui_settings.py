@@ -13,8 +13,12 @@ import pytest
 
 from tests.test_settings import load
 from tests.tui_desk import SIZES, WIDE, Desk, dashboard
+from tests.tui_session import ScriptedSession
+from tui_agent.cli_dashboard import DashboardSession, _app
 from tui_agent.remembered import keep_theme, read_theme, remembered_file
+from tui_agent.request import RunRequest
 from tui_agent.settings import Settings, documented
+from tui_agent.splash import Splash
 from tui_agent.tui import keys
 from tui_agent.tui.preferences import Preferences
 from tui_agent.tui.rebinding import NAMES, TAKEN, bound
@@ -134,6 +138,14 @@ async def test_a_choice_that_a_setting_overrules_or_that_cannot_be_kept_is_told(
         desk.app.theme = "nord"
         await desk.settle()
         assert "could not be kept for the next start: No space left on device" in desk.screen
+
+
+@pytest.mark.parametrize(("said", "shown"), [(None, "nord"), ("light", "repo-agent-light")])
+def test_the_command_line_starts_with_the_theme_that_was_kept(said: str | None, shown: str) -> None:
+    keep_theme("nord")
+    session: Any = DashboardSession(ScriptedSession(), RunRequest(repo=""), None)
+    app = _app(session, RunRequest(repo=""), Settings(theme=said) if said else Settings(), Splash(), None)
+    assert app.theme == shown
 
 
 def test_what_is_kept_is_the_users_alone_and_replaced_whole() -> None:

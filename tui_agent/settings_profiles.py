@@ -193,3 +193,8 @@ def is_paired(secret: Found, endpoint: Found) -> bool:
     which may lie in a cloned folder, chooses no place for a key of the environment.
     """
     return bool(secret.profile) and secret.profile == endpoint.profile and endpoint.source != ".env"
+
+
+def is_led_away(secret: Found, endpoint: Found) -> bool:
+    """Whether a `.env`, which outranks `config.toml`, would send a profile's key elsewhere than the profile does."""
+    return bool(secret.profile) and not endpoint.profile and endpoint.source == ".env" != secret.source

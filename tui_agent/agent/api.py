@@ -90,7 +90,7 @@ async def run_agent(
         timeout=settings.request_timeout,
         redact=redact,
     )
-    options = ModelOptions(name, settings.llm_timeout, settings.llm_queue_timeout)
+    options = ModelOptions(name, settings.llm_timeout, settings.llm_queue_timeout, settings.quirks)
     language_model = LanguageModel(llm, options, guards.model_pipeline(endpoint), clock, redact)
     plan = Plan(
         owner=address.owner,
