@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -46,6 +45,9 @@ def keep_theme(theme: str, path: Path | None = None) -> str | None:
         theme: its name.
         path: the file; None for this user's own.
     """
+    # A choice pays for it, and no start.
+    import tempfile
+
     try:
         path = path or remembered_file()
         make_private(path.parent)
