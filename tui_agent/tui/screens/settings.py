@@ -99,7 +99,7 @@ class SearchSettings(Input):
         """Go to the list, with all settings again where that was wanted."""
         if clear:
             self.value = ""
-        self.screen.query_one(OptionList).focus()
+        self.screen.set_focus(self.screen.query_one(OptionList))
 
 
 class SettingList(OptionList):
@@ -117,7 +117,7 @@ class SettingsScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "back", key_display="esc"),
-        Binding("slash", "search", "search", key_display="/"),
+        Binding("slash", "search", "search", key_display="/", priority=True),
         Binding("t", "theme", "theme"),
         Binding("ctrl+q", "app.quit", "quit", show=False),
     ]
@@ -172,9 +172,13 @@ class SettingsScreen(ModalScreen[None]):
         """Rows are as wide as the screen."""
         self.call_after_refresh(self._fill)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What has priority, so that letters typed right behind it are the field's, is a letter within it."""
+        return action != "search" or not isinstance(self.focused, Input)
+
     def action_search(self) -> None:
-        """Go to the field."""
-        self.query_one(SearchSettings).focus()
+        """Go to the field, before the next key comes."""
+        self.set_focus(self.query_one(SearchSettings))
 
     def action_theme(self) -> None:
         """Choose a theme."""
