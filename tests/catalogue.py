@@ -24,6 +24,8 @@ from tui_agent.i18n import DOMAIN, FOLDER, TOLD
 PACKAGE = Path(FOLDER).parent
 MARKS = {"say": 1, "mark": 1, "count": 2}
 """Functions of `tui_agent.i18n`, and how many of their first arguments are texts."""
+SETTING = "_setting"
+"""Documents a setting, in words that `--help` and the screen of settings translate."""
 Key = str | tuple[str, str]
 
 
@@ -38,7 +40,14 @@ def marked() -> dict[Key, list[str]]:
     found: dict[Key, list[str]] = {}
     for place, tree in sources():
         for node in ast.walk(tree):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in MARKS:
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            if node.func.id == SETTING:
+                for text in (*node.args[3:4], *(word.value for word in node.keywords if word.arg == "shown")):
+                    if isinstance(text, ast.Constant) and " " in text.value:
+                        found.setdefault(text.value, []).append(place)
+                continue
+            if node.func.id not in MARKS:
                 continue
             texts = node.args[: MARKS[node.func.id]]
             assert not any(isinstance(text, ast.JoinedStr) for text in texts), f"{place}:{node.lineno}: an f-string"

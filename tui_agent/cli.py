@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tui_agent import i18n
 from tui_agent.cli_options import COMMAND_HELP, build_parser, topic
 from tui_agent.cli_streams import complain, silence, write
 from tui_agent.redact import Redactor
@@ -43,7 +44,9 @@ def main(
     splash = splash or Splash()
     try:
         with splash:
-            options = _parse(sys.argv[1:] if argv is None else argv)
+            words = sys.argv[1:] if argv is None else argv
+            i18n.use(i18n.typed(words, os.environ))
+            options = _parse(words)
             if options is None:
                 return 0
             if options.completion is not None:
@@ -240,7 +243,9 @@ def _settings(options: Namespace) -> Settings:
         cwd = Path.cwd()
     except OSError as error:
         raise UsageError("The working folder is gone; change to another one.") from error
-    return Settings.load(flags, os.environ, cwd, env_file, default_config_file())
+    settings = Settings.load(flags, os.environ, cwd, env_file, default_config_file())
+    i18n.use(i18n.wanted(settings.lang, os.environ))
+    return settings
 
 
 def _request(options: Namespace, settings: Settings, command: str | None) -> RunRequest:
@@ -324,8 +329,11 @@ def _headless(
     session: SessionLike, request: RunRequest, redact: Redactor, output: OutputFile | None, *, as_json: bool
 ) -> int:
     import asyncio
+    from dataclasses import replace
 
     from tui_agent.cli_headless import run_json, run_printed
+
+    request = replace(request, lang=i18n.report_language(request.lang, request.question))
 
     return asyncio.run((run_json if as_json else run_printed)(session, request, redact, output))
 

@@ -15,6 +15,7 @@ from tui_agent.cli_imports import Courtesy, polite
 from tui_agent.cli_signals import INTERRUPTED, Interrupts
 from tui_agent.cli_streams import quiet_logs
 from tui_agent.events import Emit, RunFinished
+from tui_agent.i18n import report_language
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.settings import Settings
 from tui_agent.splash import Splash, is_served
@@ -65,6 +66,7 @@ class DashboardSession:
                 engine=wanted.engine if request.engine == "auto" else request.engine,
                 lang=request.lang or wanted.lang,
             )
+        request = replace(request, lang=report_language(request.lang, request.question))
         refresh, self._refresh = request.refresh or self._refresh, False
         return replace(request, refresh=refresh, no_cache=request.no_cache or wanted.no_cache)
 

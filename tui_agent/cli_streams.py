@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 def complain(text: str, redact: Redactor | None = None) -> None:
     """Say one sentence on stderr, safe for a terminal; nobody may be listening."""
     # Where nothing is wrong, nothing of it is needed.
+    from tui_agent.i18n import told
     from tui_agent.safe_text import one_line
 
-    line = f"repo-agent-tui: {one_line(redact(text) if redact else text)}\n"
+    line = f"repo-agent-tui: {one_line(told(redact(text) if redact else text))}\n"
     if write(sys.stderr, line) is not None:
         silence(sys.stderr)
 

@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 
+from tui_agent.i18n import say
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -204,7 +206,7 @@ def picture(text: str, size: os.terminal_size, signs: str = _ROUND) -> str:
     lines.append(f"{_at(rows, 1)}{low_left}{line * (columns - 2)}{low_right}\x1b[0m")
     middle = rows // 2
     lines += _centred(shown, middle, columns, "\x1b[1m")
-    lines += _centred(f"starting {ellipsis}", middle + 1, columns, "\x1b[2m")
+    lines += _centred(say("starting {ellipsis}", ellipsis=ellipsis), middle + 1, columns, "\x1b[2m")
     return "".join(lines)
 
 

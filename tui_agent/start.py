@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
+from tui_agent import i18n
 from tui_agent.splash import INTERRUPTED, NAME, show
 
 
@@ -14,6 +16,7 @@ def main() -> int:
         return _say_version()
     # The collector would walk again and again through what is imported; whoever ends importing switches it on.
     gc.disable()
+    i18n.use(i18n.typed(sys.argv[1:], os.environ))
     with show(sys.argv[1:]) as splash:
         try:
             from tui_agent.cli import main as run
