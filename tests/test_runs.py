@@ -583,3 +583,32 @@ def test_delta_by_delta_nothing_is_held_back(store: RunStore) -> None:
         recorder(ReportDelta(run_id="abc123", turn=1, text=str(number)))
         assert len(store.load(store.find("abc123")).events) == number + 2
     recorder.close()
+
+
+def test_the_run_before_is_the_last_of_its_repository_with_a_commit_and_a_report_of_its_own(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "runs")
+    written(store, "aaa111", began=BEGAN)
+    written(store, "zzz222", began=BEGAN + 100.1)
+    written(store, "bbb333", began=BEGAN + 100.9)
+    written(store, "ccc444", began=BEGAN + 200, follows="bbb333")
+    written(store, "ddd555", began=BEGAN + 300, end=False)
+    (store.folder / "20990101-000000-eee666.jsonl").write_text("no record\n")
+
+    def found(**how: Any) -> str | None:
+        run = store.previous(how.pop("repo", "Octo/Tool"), how.pop("source", "github"), how.pop("folder", None), **how)
+        return run.run_id if run else None
+
+    assert found() == "bbb333", "of one second, the later"
+    assert found(before=BEGAN + 100.9) == "zzz222" and found(before=BEGAN + 100) == "aaa111"
+    assert found(before=BEGAN) is found(repo="octo/other") is found(source="local") is found(folder=tmp_path) is None
+
+
+def test_of_a_local_repository_the_very_folder_counts_and_a_name_that_is_none_is_another(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "runs")
+    for run_id, repo in (("aaa111", str(tmp_path / "one" / "tool")), ("bbb222", "~nobody-of-this-name/tool")):
+        recorder = Recorder(store.folder, dataclasses.replace(REQUEST, repo=repo), now=lambda: BEGAN)
+        for event in events_of(run_id):
+            recorder(dataclasses.replace(event, source="local") if isinstance(event, RunStarted) else event)
+    run = store.previous("octo/tool", "local", tmp_path / "one" / ".." / "one" / "tool")
+    assert run is not None and run.run_id == "aaa111"
+    assert store.previous("octo/tool", "local", tmp_path / "two" / "tool") is None

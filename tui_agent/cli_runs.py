@@ -215,10 +215,10 @@ def _older(store: RunStore, record: Record, named: Sequence[str]) -> str:
     if previous is not None:
         with contextlib.suppress(RecordError):  # it may have been deleted
             return store.find(previous).run_id
-    for other in store.list():
-        is_whole = other.outcome in ("completed", "partial") and other.commit and not other.follows
-        if other.began < run.began and is_whole and _same_repository(other, run):
-            return other.run_id
+    folder = Path(record.request.repo) if record.request is not None and run.source == "local" else None
+    last = store.previous(run.repo, run.source, folder, before=run.began)
+    if last is not None:
+        return last.run_id
     raise RecordError(f"This is the first recorded run of {one_line(run.repo)}; there is none to compare it with.")
 
 

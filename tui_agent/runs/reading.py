@@ -83,16 +83,27 @@ def read_summary(path: Path) -> RunSummary:
     Raises:
         RecordError: there is no run in it, or a newer version wrote it.
     """
+    ended = read_ended(path)
+    return read_record(path).summary if ended is None else ended[0]
+
+
+def read_ended(path: Path) -> tuple[RunSummary, RunRequest | None] | None:
+    """The same and what was asked, from the beginning and the end of a record alone; None of one that is not whole.
+
+    Raises:
+        RecordError: it cannot be read, or a newer version wrote it.
+    """
     with _opened(path) as file:
         header, first = _object(file.readline()), _object(file.readline())
-        if header is not None and header.get("type") == "record":
-            _check_format(header, path)
-            started = _event(first) if first is not None else None
-            end = _end(file)
-            if end is not None and isinstance(started, RunStarted):
-                totals = Totals(started, end.commit, end.tokens, end.events, end.elapsed, end.outcome)
-                return _summary(path, file, header, totals)
-    return read_record(path).summary
+        if header is None or header.get("type") != "record":
+            return None
+        _check_format(header, path)
+        started = _event(first) if first is not None else None
+        end = _end(file)
+        if end is None or not isinstance(started, RunStarted):
+            return None
+        totals = Totals(started, end.commit, end.tokens, end.events, end.elapsed, end.outcome)
+        return _summary(path, file, header, totals), _request(header)
 
 
 @contextlib.contextmanager

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from math import inf
 from pathlib import Path
 
+from tui_agent.request import RunRequest
 from tui_agent.runs.locks import is_locked
-from tui_agent.runs.reading import Record, read_record, read_summary
+from tui_agent.runs.reading import Record, read_ended, read_record, read_summary
 from tui_agent.runs.record import SUFFIX, RecordError, runs_folder
 from tui_agent.runs.room import NAME
 from tui_agent.runs.summary import RunSummary
@@ -15,6 +17,7 @@ from tui_agent.safe_text import one_line
 LAST = "last"
 """What stands for the newest run, wherever one is named."""
 
+_SECOND = len("20260101-000000")
 # Within the class, `list` is its own.
 _Paths = list[Path]
 _Runs = list[RunSummary]
@@ -124,6 +127,36 @@ class RunStore:
                 break
         return chain
 
+    def previous(self, repo: str, source: str, folder: Path | None, before: float = inf) -> RunSummary | None:
+        """The last run of a repository that saw a commit and came to a report of its own; None where there is none.
+
+        Args:
+            repo, source: as in `RunSummary`; the name in any case.
+            folder: a local repository's place, since folders elsewhere may have the same name; None for any.
+            before: epoch seconds; runs that began then or later do not count.
+
+        Raises:
+            RecordError: the records cannot be read.
+        """
+        found: RunSummary | None = None
+        for path in reversed(self._files()):
+            name = NAME.fullmatch(path.name)
+            # A name tells the second: of the runs that began in the same one, the last counts.
+            if found is not None and path.name[:_SECOND] < found.path.name[:_SECOND]:
+                break
+            try:
+                ended = read_ended(path) if name else None
+            except RecordError:
+                continue
+            if ended is None:
+                continue
+            run, asked = ended
+            is_it = (run.repo.lower(), run.source) == (repo.lower(), source) and run.began < before
+            is_whole = run.outcome in ("completed", "partial") and run.commit and not run.follows
+            if is_it and is_whole and (folder is None or _lies_at(asked, folder)):
+                found = run if found is None or run.began > found.began else found
+        return found
+
     def _files(self) -> _Paths:
         """Every file that may be a record."""
         try:
@@ -139,3 +172,12 @@ class RunStore:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise RecordError(f"{one_line(path.name, 120)} cannot be deleted: {error.strerror}.") from error
+
+
+def _lies_at(request: RunRequest | None, folder: Path) -> bool:
+    """Whether a run's local repository is this very folder."""
+    try:
+        return request is not None and Path(request.repo).expanduser().resolve() == folder.expanduser().resolve()
+    except (OSError, RuntimeError, ValueError):
+        # No home, a loop of links, no name that a file could have: it is another one.
+        return False
