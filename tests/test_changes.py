@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from tests.fakes import Recorder
 from tests.repos import commit, make_repo
-from tui_agent.events import Event, Grounding, RunFinished, RunStarted, ToolFinished
+from tests.servers.github import GitHubServer
+from tests.servers.model import ModelServer
+from tests.servers.turns import say
+from tui_agent.agent.prompts import CHANGES_QUESTION
+from tui_agent.events import Event, Grounding, Notice, RunFinished, RunStarted, Snapshot, ToolFinished
 from tui_agent.report.changes import Commits, Files, Side, outdated, text
 from tui_agent.request import RunRequest, UsageError
+from tui_agent.runs.store import RunStore
 from tui_agent.session import Session
 from tui_agent.settings import Settings
 
@@ -124,3 +130,75 @@ def test_a_claim_is_outdated_by_its_file_or_by_what_is_known_now() -> None:
         ("run()", "changed"),
         ("7", "differs"),
     ]
+
+
+async def test_a_tree_that_was_not_listed_whole_tells_nothing_of_what_was_added_or_removed() -> None:
+    files = Files.between({"a": "1", "b": "1"}, {"a": "2", "c": "1"}, is_cut=True)
+    told = text(Side(0.0, "a" * 40, {}, {}), Side(1.0, "b" * 40, {}, {}), Commits(), files, [], 0, chinese=False)
+    assert "1 changed among those that were listed both times" in told and "- changed `a`" in told
+    assert "`b`" not in told and "`c`" not in told
+
+
+async def test_a_folder_without_history_cannot_be_compared_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "README.md").write_text("# Plain\n")
+    request = RunRequest(repo=str(tmp_path / "plain"))
+    ids = [started((await run(request))[1]).run_id for _ in range(2)]
+    finished, heard = await run(RunRequest(repo=request.repo, follows=ids[1], since=ids[0]))
+    assert (finished.outcome, finished.error) == (
+        "failed",
+        "The earlier run saw a folder without history; what was in it is not known.",
+    )
+    assert started(heard).previous is None and not heard.of(Snapshot)
+
+
+async def test_a_difference_asks_no_model_so_the_first_run_that_does_names_its_host() -> None:
+    async with GitHubServer(FIRST) as github, ModelServer(by_function=lambda _: [say("# Done")]) as model:
+        request = RunRequest(repo="team/tool", ref="HEAD", engine="survey", no_cache=True)
+        settings = Settings(record=True, github_api_url=github.url, base_url=model.url, api_key="sk-test-0123456789")
+        heard = [Recorder() for _ in range(4)]
+        session = Session(settings)
+        for told in heard[:2]:
+            await session.run(request, told)
+        ids = {"since": started(heard[0]).run_id, "follows": started(heard[1]).run_id}
+        finished = await session.run(RunRequest(repo="team/tool", ref="HEAD", **ids), heard[2])
+        assert model.bodies == [] and finished.outcome == "completed"
+        assert (started(heard[2]).engine, started(heard[2]).ref) == ("survey", "HEAD")
+        await session.run(RunRequest(repo="team/tool", no_cache=True), heard[3])
+        await session.aclose()
+    assert [sum("receives" in one.text for one in told.of(Notice)) for told in heard] == [0, 0, 0, 1]
+
+
+async def test_what_a_difference_has_spent_is_told_also_where_it_fails() -> None:
+    async with GitHubServer(FIRST) as github:
+        settings = Settings(record=True, github_api_url=github.url, max_retries=0)
+        request = RunRequest(repo="team/tool", no_cache=True)
+        heard = []
+        for _ in range(2):
+            session = Session(settings)
+            heard.append(Recorder())
+            await session.run(request, heard[-1])
+            await session.aclose()
+        ids = {"since": started(heard[0]).run_id, "follows": started(heard[1]).run_id}
+        session, told = Session(settings, chaos="snapshot:503"), Recorder()
+        finished = await session.run(RunRequest(repo="team/tool", no_cache=True, **ids), told)
+        await session.aclose()
+    assert (finished.outcome, finished.requests, finished.turns) == ("failed", 1, 0)
+
+
+async def test_a_difference_that_is_cancelled_while_it_loads_has_a_first_and_a_last_event() -> None:
+    class Slow(Session):
+        async def prepare(self) -> None:
+            await asyncio.Event().wait()
+
+    heard = Recorder()
+    request = RunRequest(repo="team/tool", follows="bbb", since="aaa")
+    task = asyncio.create_task(Slow(Settings(record=True)).run(request, heard))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    first, last = heard
+    assert isinstance(first, RunStarted) and (first.question, first.follows) == (CHANGES_QUESTION, "bbb")
+    assert isinstance(last, RunFinished) and last.outcome == "cancelled"
+    assert [one.outcome for one in RunStore().list()] == ["cancelled"]

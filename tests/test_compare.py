@@ -176,6 +176,63 @@ async def test_a_cancelled_comparison_ends_every_run_that_has_begun() -> None:
     assert [event.outcome for event in heard.of(RunFinished)] == ["cancelled", "cancelled"]
 
 
+async def test_a_comparison_that_is_cancelled_while_it_loads_tells_both_ends_of_each_run() -> None:
+    class Slow(Session):
+        async def prepare(self) -> None:
+            await asyncio.Event().wait()
+
+    heard = Recorder()
+    task = asyncio.create_task(Slow(Settings(record=False)).run(TWO, heard))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert {name: [event.type for event in events] for name, events in by_run(heard).items()} == {
+        "a/one": ["run_started", "run_finished"],
+        "b/two": ["run_started", "run_finished"],
+    }
+
+
+async def test_a_repository_of_a_comparison_can_be_asked_further_without_a_record() -> None:
+    async with GitHubServer(FILES) as github, ModelServer(by_function=analyst) as model:
+        heard, session = Recorder(), Session(settings(github, model))
+        await session.run(TWO, heard)
+        one = next(event for event in heard.of(RunStarted) if event.repo == "a/one")
+        finished = await session.run(RunRequest(repo="a/one", question="And?", follows=one.run_id), heard)
+        await session.aclose()
+    assert finished.outcome == "completed" and heard.of(RunStarted)[-1].follows == one.run_id
+
+
+async def test_of_a_local_and_a_remote_repository_only_requests_to_github_count(tmp_path: Path) -> None:
+    local = make_repo(tmp_path / "one", [("First", FILES)])
+    async with GitHubServer(FILES) as github:
+        finished, heard = await compare(settings(github), RunRequest(repo=str(local), others=("b/two",)))
+        sent = len(github.requests)
+    assert sum(event.requests for event in heard.of(RunFinished)) == sent
+    assert finished.outcome == "completed"
+
+
+async def test_a_fault_in_one_repositorys_figures_leaves_nothing_going_on_behind_the_last_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(messages: list[dict[str, Any]], now: float) -> dict[str, Any]:
+        if "a/one" in messages[1]["content"]:
+            raise ValueError("no figures")
+        return {}
+
+    monkeypatch.setattr("tui_agent.agent.figures.profile", broken)
+    async with GitHubServer(FILES) as github, ModelServer(by_function=analyst) as model:
+        heard, session = Recorder(), Session(settings(github, model))
+        finished = await session.run(TWO, heard)
+        assert not [task for task in asyncio.all_tasks() if "Comparison._figures" in repr(task.get_coro())]
+        await session.aclose()
+    assert finished.error == "A fault of this program ended the run (ValueError: no figures)."
+    assert heard[-1] == finished and finished.tool_calls == len(
+        [event for event in heard.of(ToolFinished) if event.run_id == finished.run_id]
+    )
+
+
 @pytest.mark.parametrize(("question", "word"), [(None, "Differences"), ("比较一下", "差异")])
 async def test_the_survey_compares_by_rule_in_both_languages(tmp_path: Path, question: str | None, word: str) -> None:
     one = make_repo(tmp_path / "one", [("First", FILES)])

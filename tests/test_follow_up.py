@@ -89,7 +89,7 @@ async def test_a_conversation_put_together_from_events_is_the_one_that_was_held(
     second.follow(first.leave())
     await second.execute()
     chain = [(request, events), (replace(request, question="And more.py?", follows=first.run_id), more)]
-    rebuilt, live = from_events(chain, 128_000), second.leave()
+    rebuilt, live = from_events(chain), second.leave()
     assert rebuilt.conversation.messages == live.conversation.messages
     assert [event.call_id for event in rebuilt.observed] == [event.call_id for event in live.observed]
     assert (rebuilt.run_id, rebuilt.ref, rebuilt.commit) == (live.run_id, live.ref, live.commit)
@@ -98,7 +98,7 @@ async def test_a_conversation_put_together_from_events_is_the_one_that_was_held(
 async def test_from_events_alone_the_snapshot_is_fetched_at_its_commit_and_the_memory_holds() -> None:
     github, model = FakeGitHub(FILES), FakeModel([*FIRST, *SECOND])
     first, events = await first_run(github, model)
-    earlier = from_events([(RunRequest(repo="octo/demo", question="What does it do?"), events)], 128_000)
+    earlier = from_events([(RunRequest(repo="octo/demo", question="What does it do?"), events)])
     github.seen.clear()
     second, told = make_run(github, model, question="And more.py?", max_turns=5)
     second.follow(earlier)
@@ -135,7 +135,7 @@ async def test_a_run_without_a_snapshot_leaves_nothing_to_go_on_with() -> None:
     await run.execute()
     assert run.leave() is None
     with pytest.raises(NothingToFollow, match="start a new one"):
-        from_events([(RunRequest(repo="no/body"), events)], 128_000)
+        from_events([(RunRequest(repo="no/body"), events)])
 
 
 @pytest.mark.parametrize(
@@ -168,3 +168,66 @@ async def test_a_run_that_nobody_knows_cannot_be_gone_on_with(tmp_path: Path) ->
     with pytest.raises(UsageError):
         await session.run(RunRequest(repo=str(path), question="And?", follows="nobody"), Recorder())
     await session.aclose()
+
+
+def turns_with_calls(body: dict[str, Any]) -> list[dict[str, Any]]:
+    return [message for message in body["messages"] if "tool_calls" in message]
+
+
+async def test_every_turn_with_calls_brings_its_reasoning_along_where_any_does() -> None:
+    github, model = FakeGitHub(FILES), FakeModel([*FIRST, *SECOND, say("Yes.") + end()])
+    first, events = await first_run(github, model)
+    second, more = make_run(github, model, question="And more.py?", max_turns=5)
+    second.follow(first.leave())
+    await second.execute()
+    asked = RunRequest(repo="octo/demo", question="What does it do?")
+    third, _ = make_run(github, model, question="Sure?", max_turns=5)
+    third.follow(from_events([(asked, events), (asked, more)]))
+    await third.execute()
+    reasoning = [message["reasoning_content"] for message in turns_with_calls(model.bodies[-1])]
+    assert reasoning == ["I look.", ""], "the second run's model had thought nothing, as a program's own run does"
+
+
+@pytest.mark.parametrize(
+    ("first", "refusal", "echoed"),
+    [
+        (FIRST, "Unknown parameter: 'messages[2].reasoning_content'.", [None]),
+        (
+            [FIRST[0][1:], FIRST[1][1:]],
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
+            [""],
+        ),
+    ],
+)
+async def test_a_history_of_another_servers_model_is_sent_as_this_one_takes_it(
+    first: list[Any], refusal: str, echoed: list[str | None]
+) -> None:
+    refused = httpx.Response(400, json={"error": {"message": refusal}})
+    github, model = FakeGitHub(FILES), FakeModel([*first, refused, say("Yes.") + end()])
+    before, _ = await first_run(github, model)
+    after, _ = make_run(github, model, question="Sure?", max_turns=5)
+    after.follow(before.leave())
+    finished = await after.execute()
+    assert (finished.outcome, finished.turns) == ("completed", 1)
+    assert [message.get("reasoning_content") for message in turns_with_calls(model.bodies[-1])] == echoed
+
+
+async def test_a_server_that_takes_no_reasoning_back_is_sent_none_of_an_earlier_runs() -> None:
+    github, model = FakeGitHub(FILES), FakeModel([*FIRST, say("Yes.") + end()])
+    before, _ = await first_run(github, model)
+    options = {"quirks": frozenset({"no_reasoning_echo"})}
+    after, _ = make_run(github, model, question="Sure?", max_turns=5, model_options=options)
+    after.follow(before.leave())
+    await after.execute()
+    assert [message.get("reasoning_content") for message in turns_with_calls(model.bodies[-1])] == [None]
+
+
+async def test_an_earlier_history_is_kept_within_the_window_of_the_model_that_goes_on() -> None:
+    long = {**FILES, "README.md": "word " * 1100}
+    github, model = FakeGitHub(long), FakeModel([*FIRST, say("Yes.") + end()])
+    before, _ = await first_run(github, model)
+    after, _ = make_run(github, model, question="Sure?", max_turns=5, window=3_500)
+    after.follow(before.leave())
+    assert (await after.execute()).outcome == "completed"
+    results = [message["content"] for message in model.bodies[-1]["messages"] if message["role"] == "tool"]
+    assert "shortened" in results[0] and "word word" not in results[0]

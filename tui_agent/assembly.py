@@ -47,8 +47,6 @@ DEMO_SETTINGS: dict[str, Any] = {
 }
 """What the demo sets, so that its breaker opens and closes while one watches."""
 
-_ENDLESS = 10**9
-
 EngineName = Literal["llm", "survey"]
 
 
@@ -140,11 +138,12 @@ class Assembly:
 
     def bounds(self, engine: EngineName) -> dict[str, Any]:
         """What a run may spend; the survey spends no tokens and has no window."""
+        from tui_agent.agent.context import ENDLESS
         from tui_agent.agent.prices import price_of
 
         settings = self.settings
         if engine == "survey":
-            return {"max_turns": settings.max_turns, "window": _ENDLESS}
+            return {"max_turns": settings.max_turns, "window": ENDLESS}
         return {
             "max_turns": settings.max_turns,
             "max_tokens": settings.max_tokens,

@@ -12,7 +12,6 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.assembly import Assembly, Wanted
@@ -112,26 +111,26 @@ class Session:
 
     async def _run(self, wanted: Wanted, request: RunRequest, emit: Emit) -> RunFinished:
         with self._recorded(request, emit) as emit:
-            run = await self._make(wanted, request, emit)
-            try:
-                return await self._execute(run)
-            finally:
-                self._keep(run)
+            return await self._execute_and_keep(await self._make(wanted, request, emit))
 
     async def _make(self, wanted: Wanted, request: RunRequest, emit: Emit) -> Run:
-        try:
+        with self._told_where_cancelled(wanted, emit):
             await self.prepare()
             if wanted.engine == "survey":
                 await asyncio.to_thread(importlib.import_module, _SURVEY)
+            earlier = None if request.follows is None else await self._earlier(request.follows)
             run = await self._assembly.make_run(wanted, emit)
-            if request.follows is not None:
-                run.follow(await self._earlier(request.follows, run.plan.window))
+            if earlier is not None:
+                run.follow(earlier)
             elif self.settings.record and wanted.address is not None:
                 run.previous = await asyncio.to_thread(_previous, wanted)
-        except asyncio.CancelledError:
-            self._ended_early(wanted, emit, "cancelled", "The run was cancelled before it had begun.")
-            raise
         return run
+
+    async def _execute_and_keep(self, run: Run) -> RunFinished:
+        try:
+            return await self._execute(run)
+        finally:
+            self._keep(run)
 
     async def _execute(self, run: Run | Undertaking) -> RunFinished:
         self._running.append(run)
@@ -161,28 +160,32 @@ class Session:
         twice = [repo for repo, times in Counter(one.repo.lower() for one in wanted).items() if times > 1]
         if twice:
             raise UsageError(f"{twice[0]} is named twice; name repositories that differ.")
-        await self._prepare_undertakings()
-        from tui_agent.undertakings import comparison
-
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(self._member(which, one, emit)) for which, one in zip(wanted, requests, strict=True)
             ]
+        from tui_agent.undertakings import comparison
+
         with self._recorded(request, emit) as told:
             return await self._execute(comparison(self._assembly, request, [task.result() for task in tasks], told))
 
     async def _member(self, wanted: Wanted, request: RunRequest, emit: Emit) -> Member:
         """One repository's run; what cannot even be begun is told as a run that failed."""
-        from tui_agent.undertakings import member
-
         with self._recorded(request, emit) as emit:
+            with self._told_where_cancelled(wanted, emit):
+                await self._prepare_undertakings()
+            from tui_agent.agent.reasons import own_fault
+            from tui_agent.undertakings import member
+
             try:
                 run = await self._make(wanted, request, emit)
-            except UsageError as error:
-                return member(wanted, self._ended_early(wanted, emit, "failed", str(error)), None)
-            return member(wanted, await self._execute(run), run)
+            except Exception as error:
+                # the others are not taken along, whatever it is
+                sentence = str(error) if isinstance(error, UsageError) else own_fault(error)
+                return member(wanted, self._ended_early(wanted, emit, "failed", sentence), None)
+            return member(wanted, await self._execute_and_keep(run), run)
 
-    async def _earlier(self, run_id: str, window: int) -> Earlier:
+    async def _earlier(self, run_id: str) -> Earlier:
         """The run that a follow-up goes on with: as it was left here, else from its record.
 
         Raises:
@@ -190,9 +193,9 @@ class Session:
         """
         if run_id in self._left:
             return self._left[run_id]
-        return (await self._reopen(run_id, window))[0]
+        return (await self._reopen(run_id))[0]
 
-    async def _reopen(self, run_id: str, window: int) -> tuple[Earlier, Record]:
+    async def _reopen(self, run_id: str) -> tuple[Earlier, Record]:
         """What a recorded run left behind, and its record.
 
         Raises:
@@ -206,7 +209,7 @@ class Session:
             records = [store.load(summary) for summary in store.chain(store.find(run_id))]
             asked = [record.request or RunRequest(repo=record.summary.repo) for record in records]
             told = [record.events for record in records]
-            return from_events(list(zip(asked, told, strict=True)), window), records[-1]
+            return from_events(list(zip(asked, told, strict=True))), records[-1]
 
         try:
             return await asyncio.to_thread(read)
@@ -215,16 +218,19 @@ class Session:
 
     async def _changes(self, request: RunRequest, since: str, emit: Emit) -> RunFinished:
         """What has changed from the run `since` to the run that the request follows."""
-        await self._prepare_undertakings()
-        from tui_agent.undertakings import changes
-
         if request.follows is None:
             raise UsageError("What has changed can be told of a run only; name one.")
-        run = await self._assembly.make_run(self._assembly.choose(request), emit)
-        after = await self._earlier(request.follows, run.plan.window)
-        left, record = await self._reopen(since, run.plan.window)
-        with self._recorded(request, emit) as told:
-            return await self._execute(changes(self._assembly, run, left, record, after, told))
+        # no model is asked, so none is told of
+        wanted = self._assembly.choose(replace(request, engine="survey"))
+        with self._recorded(request, emit) as emit:
+            with self._told_where_cancelled(wanted, emit):
+                await self._prepare_undertakings()
+                after = await self._earlier(request.follows)
+                left, record = await self._reopen(since)
+                run = await self._assembly.make_run(wanted, emit)
+            from tui_agent.undertakings import changes
+
+            return await self._execute(changes(self._assembly, run, left, record, after, emit))
 
     async def _prepare_undertakings(self) -> None:
         """Import what is done over ended runs, off the event loop."""
@@ -277,20 +283,31 @@ class Session:
             for emit in self._listeners:
                 emit(event)
 
+    @contextlib.contextmanager
+    def _told_where_cancelled(self, wanted: Wanted, emit: Emit) -> Iterator[None]:
+        """What makes a run ready: where it is cancelled, the run has a first and a last event all the same."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            self._ended_early(wanted, emit, "cancelled", "The run was cancelled before it had begun.")
+            raise
+
     def _ended_early(self, wanted: Wanted, emit: Emit, outcome: Outcome, error: str) -> RunFinished:
         """It ended before there was a run: its first and last event are told all the same."""
-        from tui_agent.agent.prompts import PRESETS
+        from tui_agent.agent.prompts import CHANGES_QUESTION, PRESETS
         from tui_agent.agent.telling import without_secrets
 
+        ready = PRESETS[wanted.request.preset] if wanted.request.since is None else CHANGES_QUESTION
         run_id = uuid.uuid4().hex[:12]
         started = RunStarted(
             run_id=run_id,
             repo=wanted.repo,
             source=wanted.source,
             ref=wanted.request.ref,
-            question=wanted.request.question or PRESETS[wanted.request.preset],
+            question=wanted.request.question or ready,
             engine=wanted.engine,
             model=wanted.model,
+            follows=wanted.request.follows,
         )
         finished = RunFinished(
             run_id=run_id, outcome=outcome, report="", error=error, turns=0, tool_calls=0, requests=0, elapsed=0.0
@@ -305,21 +322,7 @@ def _previous(wanted: Wanted) -> str | None:
     from tui_agent.runs.store import RecordError, RunStore
 
     try:
-        store = RunStore()
-        for run in store.list():
-            if (run.repo.lower(), run.source) != (wanted.repo.lower(), wanted.source) or run.follows:
-                continue
-            if run.outcome in ("completed", "partial") and run.commit and _same_place(wanted, store.load(run)):
-                return run.run_id
+        found = RunStore().previous(wanted.repo, wanted.source, wanted.address.local_path if wanted.address else None)
     except RecordError:
-        pass
-    return None
-
-
-def _same_place(wanted: Wanted, record: Record) -> bool:
-    """Whether a local folder is the very one; folders elsewhere may have the same name."""
-    folder = wanted.address.local_path if wanted.address else None
-    if folder is None:
-        return True
-    asked = Path(record.request.repo).expanduser() if record.request else None
-    return asked is not None and asked.resolve() == folder.resolve()
+        return None
+    return None if found is None else found.run_id

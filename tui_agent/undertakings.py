@@ -10,7 +10,7 @@ from tui_agent.agent.earlier import Earlier
 from tui_agent.agent.plan import Plan
 from tui_agent.agent.run import Run
 from tui_agent.assembly import Assembly, Wanted
-from tui_agent.events import Emit, Grounding, RunFinished
+from tui_agent.events import Emit, Grounding, RunFinished, Snapshot
 from tui_agent.request import RunRequest
 from tui_agent.runs.store import Record
 
@@ -61,9 +61,10 @@ def changes(assembly: Assembly, run: Run, left: Earlier, record: Record, after: 
     """
     report = next((event.report for event in record.events if isinstance(event, RunFinished)), "")
     supported = [claim for event in record.events if isinstance(event, Grounding) for claim in event.supported]
+    files = next((event.files for event in record.events if isinstance(event, Snapshot)), 0)
     return Changes(
         plan=run.plan,
-        before=Before(left, record.summary.began, report, supported),
+        before=Before(left, record.summary.began, files, report, supported),
         after=after,
         client=after.work.client if after.work else run.client,
         clock=assembly.clock,

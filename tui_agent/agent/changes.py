@@ -14,7 +14,7 @@ from tui_agent.agent.earlier import Earlier
 from tui_agent.agent.figures import Lookup
 from tui_agent.agent.grounds import ground
 from tui_agent.agent.plan import Plan
-from tui_agent.agent.prompts import is_chinese
+from tui_agent.agent.prompts import CHANGES_QUESTION, is_chinese
 from tui_agent.agent.telling import Ended, Undertaking
 from tui_agent.events import Event, Grounding, JsonObject, ReportDelta, RunStarted, Snapshot, ToolFinished, TurnStarted
 from tui_agent.github.client import GitHubClient
@@ -27,7 +27,6 @@ from tui_agent.resilience.outcome import Trouble, Unavailable
 from tui_agent.tools.workspace import Workspace
 from tui_agent.transports.survey.profile import commits_of, profile
 
-QUESTION = "What has changed since the earlier run?"
 MOST_READ = 10
 """Changed files that are read again."""
 
@@ -39,12 +38,14 @@ class Before:
     Args:
         left: what it left behind.
         when: epoch seconds at which it began.
+        files: how many its snapshot held.
         report: its report.
         supported: the claims of the report that it had seen.
     """
 
     left: Earlier
     when: float
+    files: int
     report: str
     supported: Sequence[JsonObject]
 
@@ -64,14 +65,23 @@ class Changes(Undertaking):
     before: Before
     after: Earlier
     client: GitHubClient
+    _requests_before: int = 0
+
+    def __post_init__(self) -> None:
+        self._requests_before = self.client.requests
+
+    @property
+    def requests(self) -> int:
+        """Requests sent to GitHub so far."""
+        return self.client.requests - self._requests_before if self.plan.source == "github" else 0
 
     def started(self) -> RunStarted:
         """The first event: the answer goes on with the later run."""
         return RunStarted(
             repo=self.plan.asked,
             source=self.plan.source,
-            ref=None,
-            question=self.plan.question or QUESTION,
+            ref=self.plan.ref,
+            question=self.plan.question or CHANGES_QUESTION,
             engine="survey",
             model="survey",
             follows=self.after.run_id,
@@ -79,17 +89,19 @@ class Changes(Undertaking):
 
     async def main(self) -> Ended:
         """Trees, commits, figures, claims."""
-        requests = self.client.requests
+        if self.before.left.commit is None and self.before.files:
+            return Ended("failed", error="The earlier run saw a folder without history; what was in it is not known.")
         try:
             work = self.after.work or await self._work()
             snapshot = work.snapshot
             self._tell(snapshot)
-            old_blobs = await self._old_blobs(snapshot)
+            old_blobs, is_cut = await self._old_blobs(snapshot)
         except GitHubError as error:
             return Ended("failed", error=f"What is compared can no longer be read: {error.sentence}")
         except (Trouble, Unavailable) as error:
             return Ended("failed", error=f"What is compared cannot be read now: {error}")
-        files = Files.between(old_blobs, {entry.path: entry.sha for entry in snapshot.all_files()})
+        new_blobs = {entry.path: entry.sha for entry in snapshot.all_files()}
+        files = Files.between(old_blobs, new_blobs, is_cut=is_cut or snapshot.truncated)
         seen: list[ToolFinished] = []
 
         def note(event: Event) -> None:
@@ -102,7 +114,6 @@ class Changes(Undertaking):
         rests_on = {str(item["path"]) for item in self.before.supported if item.get("path")}
         read = sorted(rests_on.intersection(files.changed))[:MOST_READ]
         await lookup.ask([("read_file", {"path": path}) for path in read])
-        self.tool_calls = lookup.calls
         observed = [*self.after.observed, *seen]
         checked = await ground(self.before.report, observed, snapshot, self.plan, self.clock.time())
         still = checked.supported if isinstance(checked, Grounding) else list(self.before.supported)
@@ -121,7 +132,6 @@ class Changes(Undertaking):
             len(self.before.supported),
             chinese=is_chinese(self.plan.lang, self.plan.question),
         )
-        self.requests = self.client.requests - requests if self.plan.source == "github" else 0
         self.emit(ReportDelta(turn=1, text=report))
         return Ended("completed", report)
 
@@ -142,17 +152,18 @@ class Changes(Undertaking):
                 truncated=snapshot.truncated,
             )
         )
-        self.turns = 1
         self.emit(TurnStarted(turn=1, max_turns=1))
 
-    async def _old_blobs(self, snapshot: RepositorySnapshot) -> dict[str, str]:
-        """SHA by path of the tree that the earlier run saw; as a rule it is in the cache."""
+    async def _old_blobs(self, snapshot: RepositorySnapshot) -> tuple[dict[str, str], bool]:
+        """SHA by path of the tree that the earlier run saw (as a rule it is in the cache), and whether it was cut."""
         commit = self.before.left.commit
-        if commit is None or commit == snapshot.commit:
-            return {entry.path: entry.sha for entry in snapshot.all_files()} if commit else {}
+        if commit is None:
+            return {}, False
+        if commit == snapshot.commit:
+            return {entry.path: entry.sha for entry in snapshot.all_files()}, False
         call = Call("snapshot", self.emit)
-        entries, _ = await fetch_tree(self.client, call, snapshot.owner, snapshot.name, commit, recursive=True)
-        return {entry.path: entry.sha for entry in entries if entry.kind == "file"}
+        entries, is_cut = await fetch_tree(self.client, call, snapshot.owner, snapshot.name, commit, recursive=True)
+        return {entry.path: entry.sha for entry in entries if entry.kind == "file"}, is_cut
 
     def _commits(self, messages: Sequence[JsonObject]) -> Commits:
         """The commits in front of the earlier one, as far back as they were seen."""

@@ -67,13 +67,20 @@ class Comparison(Undertaking):
     plan: Plan
     members: Sequence[Member]
     model: LanguageModel
-    _turns: Turns | None = None
+    _reading: Turns | None = None
     _looked_up: dict[str, list[ToolFinished]] = field(default_factory=dict)
+    _lookups: list[Lookup] = field(default_factory=list)
+    """Those that ask GitHub."""
 
     @property
     def streamed(self) -> str:
         """What of the report has streamed so far."""
-        return "".join(self._turns.progress.streamed) if self._turns else ""
+        return "".join(self._reading.progress.streamed) if self._reading else ""
+
+    @property
+    def requests(self) -> int:
+        """Requests sent to GitHub so far."""
+        return sum(lookup.requests for lookup in self._lookups)
 
     def started(self) -> RunStarted:
         """The first event; it names all repositories."""
@@ -93,10 +100,11 @@ class Comparison(Undertaking):
             why = "".join(f" {member.finished.error}" for member in self.members if member.finished.error)
             sentence = "None of the repositories could be analysed, so nothing is compared."
             return Ended("failed", error=sentence + why)
-        self.turns = 1
         self.emit(TurnStarted(turn=1, max_turns=2))
-        found = await asyncio.gather(*(self._figures(member, i) for i, member in enumerate(seen, 1)))
-        figures = dict(zip((member.repo for member in seen), found, strict=True))
+        async with asyncio.TaskGroup() as group:
+            # where one fails, none goes on behind the run's last event
+            tasks = {member.repo: group.create_task(self._figures(member, i)) for i, member in enumerate(seen, 1)}
+        figures = {repo: task.result() for repo, task in tasks.items()}
         above = table(
             [self._column(member, figures.get(member.repo)) for member in self.members], chinese=self._chinese
         )
@@ -123,11 +131,10 @@ class Comparison(Undertaking):
             self.emit(event)
 
         lookup = Lookup(member.left, member.left.work, note, self.clock, f"figures_{number}")
+        if member.plan is not None and member.plan.source == "github":
+            self._lookups.append(lookup)
         figures = await lookup.figures()
         seen.append(_as_observed(figures))
-        self.tool_calls += lookup.calls
-        if self.plan.source == "github":
-            self.requests += lookup.requests
         return figures
 
     def _column(self, member: Member, figures: JsonObject | None) -> Column:
@@ -145,7 +152,7 @@ class Comparison(Undertaking):
         conversation = Conversation(plan.window, 0)
         conversation.say("system", COMPARE)
         conversation.say("user", comparison(plan.question, plan.lang, told, reports))
-        turns = self._turns = Turns(
+        turns = self._reading = Turns(
             model=self.model,
             conversation=conversation,
             emit=self.emit,
@@ -161,7 +168,6 @@ class Comparison(Undertaking):
             reason = NO_TOKENS_LEFT
         else:
             try:
-                self.turns = 2
                 turn = await turns.ask(None, max_tokens=answer, lead=f"{above}\n\n")
                 if turn.content.strip():
                     return turn.content, turn.cut

@@ -14,6 +14,8 @@ from tui_agent.agent.dialects import ModelTurn, TokenCount
 from tui_agent.events import JsonObject
 from tui_agent.tools.toolbox import CANCELLED, ToolCall
 
+ENDLESS = 10**9
+"""Tokens of a window that nothing fills."""
 _SHORTENED = "This observation was shortened to fit the context window; call the tool again if you need it."
 
 
@@ -119,10 +121,11 @@ class Conversation:
         if report:
             self.add({"role": "assistant", "content": well_formed(report)})
 
-    def branch(self) -> Conversation:
-        """A conversation that goes on from here by itself."""
+    def branch(self, window: int | None = None) -> Conversation:
+        """A conversation that goes on from here by itself; with a window, inside that one."""
         return replace(
             self,
+            window=self.window if window is None else window,
             messages=list(self.messages),
             encoded=list(self.encoded),
             _sizes=list(self._sizes),
@@ -133,6 +136,22 @@ class Conversation:
     def call_ids(self) -> set[str]:
         """The ids of all calls in the history."""
         return {call["id"] for message in self.messages for call in message.get("tool_calls", ())}
+
+    @property
+    def has_reasoning(self) -> bool:
+        """Whether any turn brings its reasoning along."""
+        return any("reasoning_content" in message for message in self.messages)
+
+    def carry_reasoning(self, carried: bool) -> None:
+        """Have every turn with calls bring its reasoning along, or none.
+
+        A history that several models or a record have made may bring it with some turns alone. DeepSeek wants it with
+        every one ("" where there is none), and others do not know the field.
+        """
+        for i, message in enumerate(self.messages):
+            if "tool_calls" in message and ("reasoning_content" in message) is not carried:
+                bare = {name: value for name, value in message.items() if name != "reasoning_content"}
+                self._put(i, {**bare, "reasoning_content": ""} if carried else bare)
 
     @property
     def shortened(self) -> list[str]:
@@ -160,11 +179,14 @@ class Conversation:
                 stub = encode({"ok": _ok(message["content"]), "shortened": _SHORTENED})
                 if len(stub) < len(message["content"]):
                     self._whole[i] = message
-                    self.messages[i] = {**message, "content": stub}
-                    self.encoded[i] = encode(self.messages[i]).encode()
-                    self._sizes[i] = 4 + estimate(stub)
+                    self._put(i, {**message, "content": stub})
                     shortened.append(message["tool_call_id"])
         return shortened
+
+    def _put(self, place: int, message: JsonObject) -> None:
+        """Have another message in the place of one."""
+        text = encode(message)
+        self.messages[place], self.encoded[place], self._sizes[place] = message, text.encode(), 4 + estimate(text)
 
     def whole(self) -> list[JsonObject]:
         """The history with every observation as it was made."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tui_agent.agent.context import Conversation
+from tui_agent.agent.context import ENDLESS, Conversation
 from tui_agent.agent.dialects import ModelTurn
 from tui_agent.agent.loop import SCHEMA_TOKENS
 from tui_agent.agent.prompts import PRESETS, SYSTEM, follow_up, task
@@ -42,7 +42,7 @@ class Earlier:
 
     Args:
         run_id: the run.
-        conversation: its history; never changed, the follow-up branches it.
+        conversation: its history; never changed, the follow-up branches it within its own window.
         observed: every tool call that has ended, of the run and of those before it.
         ref: what the snapshot is called.
         commit: the snapshot's commit, or None where there is none.
@@ -68,17 +68,16 @@ class _Turn:
     results: dict[str, ToolFinished] = field(default_factory=dict)
 
 
-def from_events(runs: Sequence[tuple[RunRequest, Sequence[Event]]], window: int) -> Earlier:
+def from_events(runs: Sequence[tuple[RunRequest, Sequence[Event]]]) -> Earlier:
     """What the last of some runs left behind, each of which goes on with the one before it.
 
     Args:
         runs: each with its request and its events, in order.
-        window: tokens of the model's context.
 
     Raises:
         NothingToFollow: the first of them has no snapshot.
     """
-    conversation = Conversation(window, SCHEMA_TOKENS)
+    conversation = Conversation(ENDLESS, SCHEMA_TOKENS)
     observed: list[ToolFinished] = []
     snapshot: Snapshot | None = None
     run_id = ""

@@ -45,6 +45,13 @@ def by_survey(reason: Reason) -> Reason:
     )
 
 
+def own_fault(error: Exception) -> str:
+    """A fault of the program itself; of one that came out of several tasks, its own words."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return f"A fault of this program ended the run ({type(error).__name__}: {error})."
+
+
 def unreachable(error: Trouble | Unavailable, *, local: bool, has_token: bool) -> str:
     """Why no snapshot could be had, and what to do, in a sentence or two.
 

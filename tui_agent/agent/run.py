@@ -16,7 +16,7 @@ from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.agent.loop import SCHEMA_TOKENS, Loop, OutOfTokens
 from tui_agent.agent.plan import Plan
 from tui_agent.agent.prompts import PRESETS, SYSTEM, follow_up, is_chinese, task
-from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost, unreachable
+from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost, own_fault, unreachable
 from tui_agent.agent.telling import without_secrets
 from tui_agent.agent.turns import Progress
 from tui_agent.events import (
@@ -163,7 +163,7 @@ class Run:
             self._finish(_End("cancelled", streamed.strip(), "The run was cancelled."))
             raise
         except Exception as error:
-            end = _End("failed", "", f"A fault of this program ended the run ({type(error).__name__}: {error}).")
+            end = _End("failed", "", own_fault(error))
         return self._finish(end)
 
     def leave(self) -> Earlier | None:
@@ -250,7 +250,9 @@ class Run:
     def _open_conversation(self, path: str) -> Conversation:
         plan, snapshot = self.plan, self._snapshot
         if self._earlier is not None:
-            conversation = self._earlier.conversation.branch()
+            conversation = self._earlier.conversation.branch(plan.window)
+            has_it, is_wanted = conversation.has_reasoning, "no_reasoning_echo" not in self.model.options.quirks
+            conversation.carry_reasoning(has_it and is_wanted)
             conversation.say("user", follow_up(plan.question or PRESETS[plan.preset], plan.lang))
             return conversation
         conversation = Conversation(plan.window, SCHEMA_TOKENS)

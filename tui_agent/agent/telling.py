@@ -8,7 +8,19 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tui_agent.events import Emit, Event, Outcome, ReasoningDelta, ReportDelta, RunFinished, RunStarted, stamp
+from tui_agent.agent.reasons import own_fault
+from tui_agent.events import (
+    Emit,
+    Event,
+    Outcome,
+    ReasoningDelta,
+    ReportDelta,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+    TurnStarted,
+    stamp,
+)
 from tui_agent.redact import Redactor
 from tui_agent.resilience.clock import Clock
 
@@ -62,13 +74,16 @@ class Undertaking(ABC):
     sink: Emit
     redact: Redactor
     run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
-    turns: int = 0
-    tool_calls: int = 0
-    requests: int = 0
+    _turns: int = 0
+    _calls: int = 0
     _began: float = 0.0
 
     def emit(self, event: Event) -> None:
         """Stamp an event as this run's and hand it on."""
+        if isinstance(event, TurnStarted):
+            self._turns = event.turn
+        elif isinstance(event, ToolFinished):
+            self._calls += 1
         self.sink(stamp(without_secrets(event, self.redact), self.clock.monotonic() - self._began, self.run_id))
 
     async def execute(self) -> RunFinished:
@@ -85,8 +100,7 @@ class Undertaking(ABC):
             self._finish(Ended("cancelled", self.streamed.strip(), "The run was cancelled."))
             raise
         except Exception as error:
-            what = f"{type(error).__name__}: {error}"
-            ended = Ended("failed", error=f"A fault of this program ended the run ({what}).")
+            ended = Ended("failed", error=own_fault(error))
         return self._finish(ended)
 
     @property
@@ -94,21 +108,26 @@ class Undertaking(ABC):
         """What of the report has streamed so far."""
         return ""
 
+    @property
+    def requests(self) -> int:
+        """Requests sent to GitHub so far."""
+        return 0
+
     @abstractmethod
     def started(self) -> RunStarted:
         """The first event."""
 
     @abstractmethod
     async def main(self) -> Ended:
-        """What is done; counts turns, calls and requests as it goes."""
+        """What is done."""
 
     def _finish(self, ended: Ended) -> RunFinished:
         finished = RunFinished(
             outcome=ended.outcome,
             report=self.redact(ended.report),
             error=None if ended.error is None else self.redact(ended.error),
-            turns=self.turns,
-            tool_calls=self.tool_calls,
+            turns=self._turns,
+            tool_calls=self._calls,
             requests=self.requests,
             elapsed=self.clock.monotonic() - self._began,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tui_agent.agent.context import Conversation, estimate
 from tui_agent.agent.dialects import ModelTurn
-from tui_agent.agent.llm import LanguageModel
+from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.agent.prices import Price, cost
 from tui_agent.agent.reasons import Reason
 from tui_agent.events import (
@@ -107,7 +107,19 @@ class Turns:
 
         open_report()
         call = Call("llm", self.emit)
-        turn = await self.model.ask(call, self.conversation.encoded, tools, on_piece, on_restart, max_tokens)
+        history = self.conversation
+
+        async def asked() -> ModelTurn:
+            return await self.model.ask(call, history.encoded, tools, on_piece, on_restart, max_tokens)
+
+        try:
+            turn = await asked()
+        except ModelRefused as refusal:
+            # Another server's model may have made the history: what the one wants back, the other does not know.
+            if "reasoning_content" not in str(refusal) or not history.call_ids:
+                raise
+            history.carry_reasoning(not history.has_reasoning)
+            turn = await asked()
         if turn.reasoning:
             self.emit(Reasoning(turn=number, text=turn.reasoning))
         if turn.calls and (turn.content or progress.streamed):

@@ -33,20 +33,30 @@ class Side:
 
 @dataclass(frozen=True)
 class Files:
-    """Paths that differ between two trees, each list sorted."""
+    """Paths that differ between two trees, each list sorted.
+
+    Args:
+        added, removed, changed: the paths.
+        is_cut: whether a tree was too large to be seen whole, so that nobody knows what was added or removed.
+    """
 
     added: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    is_cut: bool = False
 
     @classmethod
-    def between(cls, old: Mapping[str, str], new: Mapping[str, str]) -> Files:
-        """The difference of two trees (SHA by path)."""
-        return cls(
-            sorted(new.keys() - old.keys()),
-            sorted(old.keys() - new.keys()),
-            sorted(path for path in old.keys() & new.keys() if old[path] != new[path]),
-        )
+    def between(cls, old: Mapping[str, str], new: Mapping[str, str], *, is_cut: bool = False) -> Files:
+        """The difference of two trees.
+
+        Args:
+            old, new: SHA by path.
+            is_cut: whether either lacks files.
+        """
+        changed = sorted(path for path in old.keys() & new.keys() if old[path] != new[path])
+        if is_cut:
+            return cls(changed=changed, is_cut=True)
+        return cls(sorted(new.keys() - old.keys()), sorted(old.keys() - new.keys()), changed)
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
@@ -136,7 +146,9 @@ def text(
     if old.commit == new.commit and not files and not facts and not stale:
         return "\n\n".join([*blocks, say["same"]]) + "\n"
     blocks += [f"### {say['commits']}", _commits(commits, say)]
-    counts = say["counts"].format(added=len(files.added), removed=len(files.removed), changed=len(files.changed))
+    counts = say["cut" if files.is_cut else "counts"].format(
+        added=len(files.added), removed=len(files.removed), changed=len(files.changed)
+    )
     blocks += [f"### {say['files']}", "\n".join([counts, "", *_paths(files, say)]).strip()]
     blocks += [f"### {say['facts']}", facts or say["no_facts"]]
     if not checked:
@@ -157,6 +169,8 @@ _EN = {
     "rewritten": "The earlier commit is not among the latest {n}: there are more since then, or history was rewritten.",
     "files": "Files",
     "counts": "{added} added, {removed} removed, {changed} changed.",
+    "cut": "{changed} changed among those that were listed both times; the tree is too large to be listed whole, so "
+    "what was added or removed is not known.",
     "added": "added",
     "removed": "removed",
     "changed": "changed",
@@ -177,6 +191,7 @@ _ZH = {
     "rewritten": "上次的提交不在最近 {n} 个提交之中：此后还有更多提交，或者历史被改写。",
     "files": "文件",
     "counts": "新增 {added}，删除 {removed}，修改 {changed}。",
+    "cut": "两次都列出的文件中有 {changed} 个被修改；文件树过大，无法完整列出，因此不知道新增和删除了哪些文件。",
     "added": "新增",
     "removed": "删除",
     "changed": "修改",
