@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tui_agent.i18n import mark
 from tui_agent.request import UsageError
 from tui_agent.settings_kinds import SWITCH, Kind
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # By rank, the lowest first.
-RANKS = ("default", "config.toml", ".env", "environment", "command line")
+RANKS = (mark("default"), "config.toml", ".env", mark("environment"), mark("command line"))
 LARGEST_FILE = 1_000_000
 # The tables of `config.toml`; everything else there is a setting.
 TABLES = frozenset({"profiles", "keys"})

@@ -17,6 +17,7 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from tui_agent import events as ev
+from tui_agent.i18n import say
 from tui_agent.request import RunRequest
 from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.safe_text import one_line, typeable
@@ -24,7 +25,7 @@ from tui_agent.settings import Settings
 from tui_agent.tui import keys, saving
 from tui_agent.tui.copying import CopyingApp
 from tui_agent.tui.hands import Hands
-from tui_agent.tui.palette import commands
+from tui_agent.tui.palette import commands, open_commands, open_themes
 from tui_agent.tui.preferences import Preferences
 from tui_agent.tui.receiving import Receiver
 from tui_agent.tui.refresher import Drawn, Refresher
@@ -124,7 +125,13 @@ class DashboardApp(CopyingApp):
         self._refresher.flush()
         self.board.stand()
         if self._theme_missing:
-            self._say("warning", f'There is no theme "{self._theme_missing[:40]}"; ctrl+p, Theme lists them all.')
+            self._say(
+                "warning",
+                say(
+                    'There is no theme "{theme_missing}"; ctrl+p, Theme lists them all.',
+                    theme_missing=self._theme_missing[:40],
+                ),
+            )
         self._preferences.begin(self, self._say)
         self.call_after_refresh(self._begin)
 
@@ -162,7 +169,13 @@ class DashboardApp(CopyingApp):
             return
         error = self._exception
         what = one_line(f"{type(error).__name__}: {error}", 300)
-        self.panic(Text(f"repo-agent-tui: the dashboard broke ({what}); `python -X dev -m tui_agent` shows where."))
+        self.panic(
+            Text(
+                say(
+                    "repo-agent-tui: the dashboard broke ({what}); `python -X dev -m tui_agent` shows where.", what=what
+                )
+            )
+        )
 
     def _begin(self) -> None:
         self._runs.prepare()
@@ -251,7 +264,7 @@ class DashboardApp(CopyingApp):
     def action_cancel(self) -> None:
         """Cancel the run."""
         if not self._runs.cancel():
-            self._explain("Nothing to cancel: no run is going on.")
+            self._explain(say("Nothing to cancel: no run is going on."))
 
     # -- panes ------------------------------------------------------------------------------
 
@@ -262,7 +275,7 @@ class DashboardApp(CopyingApp):
     def action_zoom(self) -> None:
         """Give the pane the whole screen, or take it back."""
         if not self.board.toggle_zoom():
-            self._explain("The pane has the whole screen already; from 100 columns on, all five are shown.")
+            self._explain(say("The pane has the whole screen already; from 100 columns on, all five are shown."))
 
     def action_search(self, typed: bool = False) -> None:
         """Search the trace.
@@ -352,9 +365,16 @@ class DashboardApp(CopyingApp):
         """Every key's command by name, and Textual's own where they mean something here."""
         replay, several = self._replays.shown is not None, self._receiver.has_tabs
         yield from commands(self.run_action, self._preferences.bound, replay=replay, several=several)
-        for command in super().get_system_commands(screen):
-            if command.title in ("Theme", "Quit"):
-                yield command
+        yield SystemCommand(say("Theme"), say("Change the current theme"), self.action_change_theme)
+        yield SystemCommand(say("Quit"), say("Quit the program"), self.action_quit)
+
+    def action_command_palette(self) -> None:
+        """Every command by name."""
+        open_commands(self)
+
+    def search_themes(self) -> None:
+        """Every theme by name."""
+        open_themes(self)
 
     def _explain(self, text: str) -> None:
         """Say why a key did nothing, or what it did."""
@@ -365,7 +385,7 @@ class DashboardApp(CopyingApp):
 
     def action_help_quit(self) -> None:
         """ctrl+c, where no text is selected."""
-        self._explain("ctrl+c copies selected text; esc cancels the run, q quits.")
+        self._explain(say("ctrl+c copies selected text; esc cancels the run, q quits."))
 
     async def action_quit(self) -> None:
         """Cancel the run, if one goes on, and leave with exit code 0."""

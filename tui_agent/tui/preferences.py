@@ -9,6 +9,7 @@ from textual.app import App
 from textual.binding import BindingsMap
 from textual.theme import Theme
 
+from tui_agent.i18n import mark, say
 from tui_agent.settings import Settings
 from tui_agent.tui import themes
 
@@ -19,7 +20,7 @@ Keep = Callable[[str], str | None]
 """Keeps a theme for the next start; None, or why that could not be done."""
 TOLD_FOR: Final = 12.0
 """Seconds for which it stands there what is wrong with the keys."""
-REMEMBERED: Final = "chosen here"
+REMEMBERED: Final = mark("chosen here")
 
 
 class Preferences:
@@ -78,11 +79,15 @@ class Preferences:
         self._remembered = theme.name
         trouble = self._keep(theme.name)
         if trouble is not None:
-            self._said("warning", f"The theme could not be kept for the next start: {trouble}.")
+            self._said("warning", say("The theme could not be kept for the next start: {trouble}.", trouble=trouble))
         elif self.settings.is_said("theme"):
             where = self.settings.origin("theme")
             self._said(
-                "info", f"At the next start REPO_AGENT_THEME ({where}) comes first; unset it to keep this theme."
+                "info",
+                say(
+                    "At the next start REPO_AGENT_THEME ({where}) comes first; unset it to keep this theme.",
+                    where=where,
+                ),
             )
 
     def theme_origin(self, app: App[Any]) -> str:

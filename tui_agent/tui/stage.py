@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tui_agent import events as ev
+from tui_agent.i18n import mark, say
 from tui_agent.request import RunRequest
 from tui_agent.resilience.clock import Clock
 from tui_agent.tui.state import DashboardState, RunWord
@@ -14,7 +15,7 @@ from tui_agent.tui.state import DashboardState, RunWord
 if TYPE_CHECKING:
     from tui_agent.tui.replay import Player
 
-COMPARISON = "comparison"
+COMPARISON = mark("comparison")
 """What the run is called that compares the others."""
 
 
@@ -181,7 +182,7 @@ class Stage:
             Live(self._new(before.state), before.origin, name, _alone(request, address), request)
             for address, name in zip(addresses, self._names or addresses, strict=True)
         ]
-        return [*places, Live(self._new(before.state), before.origin, COMPARISON, request, request, compares=True)]
+        return [*places, Live(self._new(before.state), before.origin, say(COMPARISON), request, request, compares=True)]
 
     def _new(self, before: DashboardState) -> DashboardState:
         state = DashboardState(threshold=self._threshold)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui_agent import events as ev
+from tui_agent.i18n import mark, say, told
 from tui_agent.tui.stage import Live, Stage
 
 
@@ -27,18 +28,18 @@ class Teller:
             if event.run_id is None or run is self._stage.run:
                 self._say(event.level, event.text)
             elif run is not None and event.level != "info":
-                self._say(event.level, f"{run.name}: {event.text}")
+                self._say(event.level, f"{run.name}: {told(event.text)}")
         elif isinstance(event, ev.RunFinished) and run is not None:
             if event.outcome == "cancelled" or not self._stage.more_to_come(run):
                 self._tell_end(run)
             elif event.outcome == "failed":
-                self._say("error", f"{run.name}: {event.error or 'the run failed.'}")
+                self._say("error", f"{run.name}: {told(event.error or mark('the run failed.'))}")
 
     def tell_behind(self, event: ev.Event) -> None:
         """Say what has to be known while a replay stands before the runs."""
         run = self._stage.of(event.run_id) if isinstance(event, ev.RunFinished) else None
         if run is not None and not self._stage.more_to_come(run):
-            self._say("info", "The run behind this replay has ended; esc goes to it.")
+            self._say("info", say("The run behind this replay has ended; esc goes to it."))
 
     def tell_shown(self) -> bool:
         """Say how the run that is shown has ended; False where it has not."""
@@ -50,15 +51,15 @@ class Teller:
     def _tell_end(self, run: Live) -> None:
         info = run.state.run
         is_told = run.asked is not None and run.asked.since is not None
-        since = " d tells what has changed since the last run." if info.previous and not is_told else ""
-        what = "The comparison is written" if run.compares else "The report is written"
+        since = say(" d tells what has changed since the last run.") if info.previous and not is_told else ""
+        what = say("The comparison is written") if run.compares else say("The report is written")
         if info.outcome == "cancelled":
-            self._say("warning", "Cancelled; what was seen stays. r runs it again.")
+            self._say("warning", say("Cancelled; what was seen stays. r runs it again."))
         elif info.outcome == "failed":
-            self._say("error", info.error or "The run failed.")
+            self._say("error", info.error or say("The run failed."))
         elif info.outcome == "partial":
-            self._say("warning", (info.error or "The run ended as partial.") + since)
+            self._say("warning", told(info.error or mark("The run ended as partial.")) + since)
         elif run is not self._stage.run:
-            self._say("info", f"{what}: . and , go to its tab, the last one.")
+            self._say("info", say("{what}: . and , go to its tab, the last one.", what=what))
         else:
-            self._say("info", f"{what}: s saves it, y copies it, r runs again.{since}")
+            self._say("info", say("{what}: s saves it, y copies it, r runs again.{since}", what=what, since=since))

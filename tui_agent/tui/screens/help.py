@@ -12,19 +12,21 @@ from textual.content import Content
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
+from tui_agent.i18n import mark, say
 from tui_agent.tui.keys import HELP
+from tui_agent.tui.words import padded
 
 SHAPES: tuple[tuple[str, str, str], ...] = (
-    ("━━╸", "$text-primary", "an attempt under way"),
-    ("━━━", "$text-success", "answered"),
-    ("━✗503", "$text-error", "an attempt that failed, with its status"),
-    ("┄┄┄···", "$text-warning", "waiting to try again (dots: still to come)"),
-    ("▒▒▒···", "$text-accent", "waiting for a rate limit"),
-    ("◆", "$text-accent", "from the run's memory or the cache: nothing was sent"),
-    ("◇", "$text-success", "asked whether it had changed; it had not"),
-    ("!", "$text-warning", "an error of the request itself, told to the model"),
-    ("▾", "$text-error", "fell back without asking (again): the breaker is open"),
-    ("○ ● ◐ ■", "$text-error", "a breaker closed, open, half-open, held open by hand"),
+    ("━━╸", "$text-primary", mark("an attempt under way")),
+    ("━━━", "$text-success", mark("answered")),
+    ("━✗503", "$text-error", mark("an attempt that failed, with its status")),
+    ("┄┄┄···", "$text-warning", mark("waiting to try again (dots: still to come)")),
+    ("▒▒▒···", "$text-accent", mark("waiting for a rate limit")),
+    ("◆", "$text-accent", mark("from the run's memory or the cache: nothing was sent")),
+    ("◇", "$text-success", mark("asked whether it had changed; it had not")),
+    ("!", "$text-warning", mark("an error of the request itself, told to the model")),
+    ("▾", "$text-error", mark("fell back without asking (again): the breaker is open")),
+    ("○ ● ◐ ■", "$text-error", mark("a breaker closed, open, half-open, held open by hand")),
 )
 _Keys = tuple[tuple[str, str], ...]
 WIDEST = 15
@@ -50,8 +52,8 @@ class HelpScreen(ModalScreen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q", "dismiss(None)", "close"),
-        Binding("ctrl+q", "app.quit", "quit", show=False),
+        Binding("escape,question_mark,q", "dismiss(None)", mark("close")),
+        Binding("ctrl+q", "app.quit", mark("quit"), show=False),
     ]
 
     def __init__(self, own: Iterable[tuple[str, str]] = (), told: Callable[[str], str] = str) -> None:
@@ -62,8 +64,8 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """One scrolling text."""
         with VerticalScroll(id="help") as box:
-            box.border_title = "Help"
-            box.border_subtitle = "esc closes"
+            box.border_title = say("Help")
+            box.border_subtitle = say("esc closes")
             yield Static(self._text())
 
     def on_mount(self) -> None:
@@ -78,17 +80,18 @@ class HelpScreen(ModalScreen[None]):
         parts: list[Content] = []
         groups = [
             *((title, self._now(title, keys)) for title, keys in HELP),
-            *((("In this pane", self._own),) if self._own else ()),
+            *(((mark("In this pane"), self._own),) if self._own else ()),
         ]
         for title, keys in groups:
-            parts.append(Content.styled(title, "bold $text-primary"))
+            parts.append(Content.styled(say(title), "bold $text-primary"))
             parts.extend(
-                Content.assemble("  ", (key.ljust(WIDEST), "bold"), (text, "$foreground-muted")) for key, text in keys
+                Content.assemble("  ", (padded(key, WIDEST), "bold"), (say(text), "$foreground-muted"))
+                for key, text in keys
             )
             parts.append(Content(""))
-        parts.append(Content.styled("Shapes", "bold $text-primary"))
+        parts.append(Content.styled(say("Shapes"), "bold $text-primary"))
         parts.extend(
-            Content.assemble("  ", (shape.ljust(WIDEST), style), (text, "$foreground-muted"))
+            Content.assemble("  ", (padded(shape, WIDEST), style), (say(text), "$foreground-muted"))
             for shape, style, text in SHAPES
         )
         return Content("\n").join(parts)

@@ -13,13 +13,15 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui_agent.i18n import mark, say, told
 from tui_agent.safe_text import cell_width, one_line
 from tui_agent.settings import Settings, documented
 from tui_agent.tui.preferences import Preferences
 from tui_agent.tui.rebinding import NAMES
 from tui_agent.tui.widgets.footer import KeyBar
 
-NOTHING_LIKE_IT = "No setting has all of these words. esc in the field shows them all again."
+NOTHING_LIKE_IT = mark("No setting has all of these words. esc in the field shows them all again.")
+TO_CHANGE = mark("To change it")
 _NAME, _ORIGIN = 30, 20
 """Cells of the columns beside the value."""
 WIDE = 72
@@ -56,43 +58,53 @@ def rows(settings: Settings, theme: str, theme_origin: str) -> list[Row]:
         if one.field == "theme":
             text, origin = theme, theme_origin
         elif one.secret:
-            text = "not set" if value is None else "set"
+            text = say("not set") if value is None else say("set")
             if one.field == "api_key" and value and not settings.has_key:
-                text = "none is needed"
+                text = say("none is needed")
         elif isinstance(value, bool):
             text = "1" if value else "0"
         else:
-            text = (one.default or "–") if value is None else str(value)
+            text = (say(one.default) if one.default else "–") if value is None else str(value)
         name, *others = one.names
-        also = f" ({' or '.join(others)} works too)" if others else ""
-        ways = [f"in the environment or in .env:  {name}=…{also}", f"in config.toml:  {one.field} = …"]
+        also = say(" ({name} works too)", name=say(" or ").join(others)) if others else ""
+        ways = [
+            say("in the environment or in .env:  {way}", way=f"{name}=…{also}"),
+            say("in config.toml:  {way}", way=f"{one.field} = …"),
+        ]
         if one.flag:
-            ways.insert(0, f"for one start:  {one.flag}" + ("" if one.field == "record" else " …"))
+            ways.insert(0, say("for one start:  {way}", way=one.flag + ("" if one.field == "record" else " …")))
         if one.field == "theme":
-            ways.insert(0, "here:  enter shows all themes; the choice is kept for the next start")
-        default = f"Default: {one.default or 'none'}"
-        about = one.help[0].upper() + one.help[1:] + "."
-        where = f"Now: {text} ({origin})"
-        found.append(Row(name, text, origin, "\n".join((about, "", where, default, "", "To change it", *ways))))
+            ways.insert(0, say("here:  enter shows all themes; the choice is kept for the next start"))
+        default = say("Default: {value}", value=say(one.default or mark("none")))
+        about = _sentence(say(one.help))
+        where = say("Now: {text} ({origin})", text=text, origin=told(origin))
+        found.append(Row(name, text, told(origin), "\n".join((about, "", where, default, "", say(TO_CHANGE), *ways))))
     for name, wanted in settings.keys.items():
         keys = wanted if isinstance(wanted, str) else ", ".join(map(str, wanted)) if isinstance(wanted, list) else "?"
-        about = f"The key of {name}.\n\nTo change it\nin config.toml, under [keys]:  {name} = …"
+        way = say("in config.toml, under [keys]:  {way}", way=f"{name} = …")
+        about = f"{say('The key of {name}.', name=name)}\n\n{say(TO_CHANGE)}\n{way}"
         if name not in NAMES:
-            about = "There is nothing of this name to be bound; the README lists what there is."
+            about = say("There is nothing of this name to be bound; the README lists what there is.")
         found.append(Row(f"keys.{name}", keys, "config.toml", about))
     return found
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + say(".")
 
 
 class SearchSettings(Input):
     """Words to look for; the arrow keys go on to the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave(True)", "all settings"),
-        Binding("enter,down", "leave(False)", "to the list"),
+        Binding("escape", "leave(True)", mark("all settings")),
+        Binding("enter,down", "leave(False)", mark("to the list")),
     ]
 
     def __init__(self) -> None:
-        super().__init__(placeholder="search: a name, a value, a source, a word …", id="history-search", compact=True)
+        super().__init__(
+            placeholder=say("search: a name, a value, a source, a word …"), id="history-search", compact=True
+        )
         self.cursor_blink = False
 
     def action_leave(self, clear: bool) -> None:
@@ -105,7 +117,7 @@ class SearchSettings(Input):
 class SettingList(OptionList):
     """The list; its key stands in the line of keys."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "what it means")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", mark("what it means"))]
 
 
 class SettingsScreen(ModalScreen[None]):
@@ -116,10 +128,10 @@ class SettingsScreen(ModalScreen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "back", key_display="esc"),
-        Binding("slash", "search", "search", key_display="/", priority=True),
-        Binding("t", "theme", "theme"),
-        Binding("ctrl+q", "app.quit", "quit", show=False),
+        Binding("escape", "dismiss(None)", mark("back"), key_display="esc"),
+        Binding("slash", "search", mark("search"), key_display="/", priority=True),
+        Binding("t", "theme", mark("theme")),
+        Binding("ctrl+q", "app.quit", mark("quit"), show=False),
     ]
 
     def __init__(self, preferences: Preferences) -> None:
@@ -132,9 +144,9 @@ class SettingsScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The field, the list or that nothing is found, the keys."""
         with Vertical(id="history-box") as box:
-            box.border_title = Content("Settings")
+            box.border_title = Content(say("Settings"))
             yield SearchSettings()
-            yield Static(NOTHING_LIKE_IT, id="history-none", markup=False)
+            yield Static(say(NOTHING_LIKE_IT), id="history-none", markup=False)
             yield SettingList(id="history-list", markup=False)
         yield self._keys
 
@@ -161,7 +173,7 @@ class SettingsScreen(ModalScreen[None]):
         self._list.highlighted = min(place, len(self._rows) - 1) if self._rows else None
         self._list.display = bool(self._rows)
         self.query_one("#history-none").display = not self._rows
-        count = f"{len(self._rows)} of {len(every)}" if words else str(len(every))
+        count = say("{shown} of {runs}", shown=len(self._rows), runs=len(every)) if words else str(len(every))
         self.query_one("#history-box").border_subtitle = Content(count)
 
     @on(Input.Changed, "#history-search")
@@ -200,9 +212,9 @@ class OneSetting(ModalScreen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss(None)", "close"),
-        Binding("enter", "choose", "choose"),
-        Binding("ctrl+q", "app.quit", "quit", show=False),
+        Binding("escape,q", "dismiss(None)", mark("close")),
+        Binding("enter", "choose", mark("choose")),
+        Binding("ctrl+q", "app.quit", mark("quit"), show=False),
     ]
 
     def __init__(self, row: Row) -> None:
@@ -217,9 +229,11 @@ class OneSetting(ModalScreen[None]):
         """One scrolling text."""
         with VerticalScroll(id="help") as box:
             box.border_title = Content(one_line(self._row.name, 60))
-            box.border_subtitle = Content("enter shows the themes · esc closes" if self._chooses else "esc closes")
+            box.border_subtitle = Content(
+                say("enter shows the themes · esc closes") if self._chooses else say("esc closes")
+            )
             lines = [one_line(line, 300) for line in self._row.about.split("\n")]
-            parts = [Content.styled(line, "bold $text-primary") if line == "To change it" else line for line in lines]
+            parts = [Content.styled(line, "bold $text-primary") if line == say(TO_CHANGE) else line for line in lines]
             yield Static(Content("\n").join(Content(part) if isinstance(part, str) else part for part in parts))
 
     def on_mount(self) -> None:
@@ -239,7 +253,7 @@ def _drawn(row: Row, width: int) -> Content:
     name = one_line(row.name, _NAME - 2)
     room = max(8, width - _NAME - origin)
     value = one_line(row.value, room - 2)
-    is_set = row.origin != "default"
+    is_set = row.origin != say("default")
     return Content.assemble(
         (name + " " * (_NAME - cell_width(name)), "bold" if is_set else ""),
         (value + " " * (room - cell_width(value)), "" if is_set else "$foreground-muted"),
