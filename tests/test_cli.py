@@ -290,14 +290,30 @@ def test_output_that_comes_to_be_there_meanwhile_stays(tmp_path: Path) -> None:
     output, heard = OutputFile(tmp_path / "r.md"), list[Event]()
     (tmp_path / "r.md").write_text("another's")
     for event in events_of():
-        output.before(heard.append)(event)
+        output.before(heard.append, RunRequest(repo="octo/tool"))(event)
     assert output.trouble is not None and "r.md is there already" in output.trouble
     assert (tmp_path / "r.md").read_text() == "another's"
     (tmp_path / "r.md").unlink()
     for _ in range(2):
         for event in events_of():
-            output.before(heard.append)(event)
+            output.before(heard.append, RunRequest(repo="octo/tool"))(event)
         assert output.trouble is None, "its own report gives way to the next one"
+
+
+def test_of_several_repositories_only_the_comparison_is_written_whatever_comes_of_it(tmp_path: Path) -> None:
+    from tests.test_runs import events_of
+    from tui_agent.cli_output import OutputFile
+    from tui_agent.events import Event
+
+    output, path = OutputFile(tmp_path / "r.md"), tmp_path / "r.md"
+    emit = output.before(list[Event]().append, RunRequest(repo="a/one", others=("b/two",)))
+    first, second = events_of("one"), events_of("two")
+    for event in (first[0], second[0], *first[1:], *second[1:]):
+        emit(event)
+        assert not path.exists()
+    for event in events_of("both"):
+        emit(event)
+    assert path.exists() and output.trouble is None
 
 
 @pytest.mark.parametrize("suffix", [".md", ".html", ".json"])

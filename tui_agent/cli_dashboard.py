@@ -52,7 +52,8 @@ class DashboardSession:
 
     async def run(self, request: RunRequest, emit: Emit) -> RunFinished:
         """One run; UsageError as the session's."""
-        return await self._session.run(self.completed(request), self._output.before(emit) if self._output else emit)
+        told = self._output.before(emit, request) if self._output else emit
+        return await self._session.run(self.completed(request), told)
 
     def completed(self, request: RunRequest) -> RunRequest:
         """The request with what only the command line says; what was asked on the screen comes first."""

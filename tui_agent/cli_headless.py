@@ -64,15 +64,15 @@ class Ending:
         self.finished: RunFinished | None = None
         self.interrupted = False
 
-    def watch(self, emit: Emit) -> Emit:
-        """An `emit` that remembers the last event and passes everything on."""
+    def watch(self, emit: Emit, request: RunRequest) -> Emit:
+        """An `emit` that remembers the last event of a request and passes everything on."""
 
         def watched(event: Event) -> None:
             if isinstance(event, RunFinished):
                 self.finished = event
             emit(event)
 
-        return watched if self._output is None else self._output.before(watched)
+        return watched if self._output is None else self._output.before(watched, request)
 
     @property
     def code(self) -> int:
@@ -149,7 +149,7 @@ async def _run(
     quiet_logs()
     try:
         with Interrupts(stop) as interrupts:
-            task = asyncio.create_task(session.run(request, ending.watch(emit)))
+            task = asyncio.create_task(session.run(request, ending.watch(emit, request)))
             stop.watch(task)
             await asyncio.wait({task})
             ending.interrupted = interrupts.received

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tui_agent.events import Emit, Event, Grounding, Notice, RunFinished, RunStarted, Snapshot
 from tui_agent.report.export import ExportError, ReportDocument, write
+from tui_agent.request import RunRequest
 
 
 class OutputFile:
@@ -32,18 +33,28 @@ class OutputFile:
         self._grounding: dict[str | None, Grounding] = {}
         self.trouble: str | None = None
 
-    def before(self, emit: Emit) -> Emit:
-        """An `emit` that writes the file, then passes the event on; trouble is passed on as a notice."""
+    def before(self, emit: Emit, request: RunRequest) -> Emit:
+        """An `emit` that writes the file, then passes the event on; trouble is passed on as a notice.
+
+        Args:
+            emit: is handed every event.
+            request: what is run; of several repositories, only the report that compares them is written.
+        """
+        # Their own runs come first.
+        compared = 1 + len(request.others) if request.others else 0
 
         def watch(event: Event) -> None:
+            nonlocal compared
             match event:
+                case RunStarted() if compared:
+                    compared -= 1
                 case RunStarted():
                     self._runs[event.run_id] = event, None
                 case Snapshot() if event.run_id in self._runs:
                     self._runs[event.run_id] = self._runs[event.run_id][0], event
-                case Grounding():
+                case Grounding() if event.run_id in self._runs:
                     self._grounding[event.run_id] = event
-                case RunFinished(outcome="completed" | "partial"):
+                case RunFinished(outcome="completed" | "partial") if event.run_id in self._runs:
                     self._write(event)
                     if self.trouble:
                         emit(Notice(at=event.at, run_id=event.run_id, level="error", text=self.trouble))
@@ -52,8 +63,6 @@ class OutputFile:
         return watch
 
     def _write(self, finished: RunFinished) -> None:
-        if finished.run_id not in self._runs:
-            return
         document = ReportDocument.of(
             *self._runs[finished.run_id], finished, self._now(), self._grounding.get(finished.run_id)
         )
