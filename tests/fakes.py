@@ -82,7 +82,8 @@ class VirtualClock:
         def selected(timeout: float | None = None) -> Any:
             if timeout is None or timeout <= 0:
                 return select(timeout)
-            if self._threads:
+            # At its end the loop waits for its threads, from Python 3.12 on with a time-out.
+            if self._threads or patched._executor_shutdown_called:
                 return select(self.GRACE)
             if len(selector.get_map()) > 1 and (ready := select(self.GRACE)):
                 return ready

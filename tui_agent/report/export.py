@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import os
 import re
 import secrets
@@ -209,6 +210,9 @@ def check_target(path: Path, suffixes: Sequence[str] = tuple(RENDERERS)) -> None
         raise ExportError(f"{shown} has to end in {', '.join(some)}{' or ' if some else ''}{last}.")
     try:
         target = path.resolve()
+        if target.is_symlink():
+            # From Python 3.13 on a loop of links is no error by itself.
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         there = target.exists()
         is_file, has_folder = target.is_file(), target.parent.is_dir()
         # The file is replaced, not written into: the folder's permission counts.
