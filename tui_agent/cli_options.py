@@ -36,6 +36,12 @@ OTHER_VARIABLES = {
     ),
     "NO_COLOR": mark("set: the dashboard does without colours"),
     "COLORTERM, TERM_PROGRAM, TMUX, STY, WT_SESSION, KITTY_WINDOW_ID": mark("by these `doctor` knows the terminal"),
+    "WAYLAND_DISPLAY, DISPLAY, SSH_CONNECTION, SSH_TTY, WSL_DISTRO_NAME": mark(
+        "by these, and TMUX, copying finds the clipboard"
+    ),
+    "WAYLAND_DISPLAY, DISPLAY, SSH_CONNECTION, SSH_TTY, WSL_DISTRO_NAME": mark(
+        "by these what copies to the clipboard is found"
+    ),
     "TEXTUAL_DRIVER": mark("set by `serve` for the dashboards that it starts"),
     "TERM": mark("dumb or unset: no picture while the dashboard is being loaded"),
 }
