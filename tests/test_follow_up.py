@@ -12,9 +12,11 @@ import pytest
 from tests.agent_fakes import FakeGitHub, FakeModel, call, end, make_run, of, say, think
 from tests.fakes import Recorder
 from tests.repos import make_repo
+from tests.servers import turns as wire
+from tests.servers.model import ModelServer
 from tui_agent.agent.earlier import NothingToFollow, from_events
 from tui_agent.agent.prompts import FOLLOW_UP
-from tui_agent.events import Event, RunFinished, RunStarted, Snapshot, ToolFinished
+from tui_agent.events import Event, Notice, RunFinished, RunStarted, Snapshot, ToolFinished
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.session import Session
 from tui_agent.settings import Settings
@@ -231,3 +233,25 @@ async def test_an_earlier_history_is_kept_within_the_window_of_the_model_that_go
     assert (await after.execute()).outcome == "completed"
     results = [message["content"] for message in model.bodies[-1]["messages"] if message["role"] == "tool"]
     assert "shortened" in results[0] and "word word" not in results[0]
+
+
+async def test_a_folder_without_history_is_looked_at_again_by_a_process_that_no_longer_has_it(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    readme = tmp_path / "plain" / "README.md"
+
+    def reads(body: dict[str, Any]) -> Any:
+        if body["messages"][-1]["role"] == "tool":
+            return [wire.say("# Read")]
+        return [wire.call("read_file", {"owner": "local", "repo": "plain", "path": "README.md"})]
+
+    heard = [Recorder(), Recorder()]
+    follows = None
+    async with ModelServer(by_function=reads) as model:
+        for told, text in zip(heard, ("before", "after"), strict=True):
+            readme.write_text(text)
+            session = Session(Settings(record=True, base_url=model.url, api_key="sk-test-0123456789"))
+            await session.run(RunRequest(repo=str(tmp_path / "plain"), question="?", follows=follows), told)
+            await session.aclose()
+            follows = told.of(RunStarted)[0].run_id
+    assert [told.of(ToolFinished)[-1].result.get("content") for told in heard] == ["before", "after"]
+    assert [any("has no history" in notice.text for notice in told.of(Notice)) for told in heard] == [False, True]

@@ -56,6 +56,11 @@ class Earlier:
     commit: str | None
     work: Workspace | None = None
 
+    @property
+    def stays(self) -> bool:
+        """Whether its very snapshot is there to go on with; a folder without history may be another by now."""
+        return self.work is not None or self.commit is not None
+
 
 @dataclass
 class _Turn:

@@ -221,6 +221,8 @@ class Run:
             self._notice("info", f"{plan.asked} is now called {snapshot.full_name}.")
         if snapshot.truncated:
             self._notice("warning", "The tree is too large for one request: directories are fetched when asked for.")
+        if self._earlier is not None and not self._earlier.stays:
+            self._notice("warning", "The folder has no history: it may have changed since, so it is looked at again.")
         if self.uncommitted is not None:
             changes = await self.uncommitted()
             self._changes = changes or 0
@@ -277,7 +279,7 @@ class Run:
         plan, work = self.plan, self._work
         assert work is not None
         toolbox = Toolbox(work, self.emit, self.clock)
-        if self._earlier is not None:
+        if self._earlier is not None and self._earlier.stays:
             toolbox.remember(self._earlier.observed)
             toolbox.forget_told(self._earlier.conversation.shortened)
         return Loop(
