@@ -185,6 +185,16 @@ async def test_pages_and_names_of_others_are_refused(tmp_path: Path) -> None:
         assert await serving.end(signal.SIGTERM) == 130
 
 
+async def test_the_page_speaks_the_interfaces_language(tmp_path: Path) -> None:
+    async with (
+        served(tmp_path, "--lang", "zh") as serving,
+        aiohttp.ClientSession() as client,
+        client.get(serving.url) as reply,
+    ):
+        page = await reply.text()
+    assert '<html lang="zh">' in page and "重新启动" in page and "$" not in page and "Start again" not in page
+
+
 def test_the_page_loads_nothing_from_elsewhere() -> None:
     for file in PAGE.iterdir():
         assert not re.findall(r"(?:https?:)?//[\w.]+", re.sub(r"//? .*", "", file.read_text(encoding="utf-8"))), file

@@ -11,13 +11,16 @@ import contextlib
 import shlex
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from html import escape
 from pathlib import Path
+from string import Template
 
 from aiohttp import web
 from textual_serve.server import Server
 
 from tui_agent.frontends.browser_process import BrowserProcess
 from tui_agent.frontends.listening import Endpoint
+from tui_agent.i18n import language, say
 
 PAGE = Path(__file__).with_name("browser")
 _SOCKET = "/ws"
@@ -55,6 +58,7 @@ class BrowserServer(Server):
         if found.port in _DEFAULT_PORTS:
             names += found.hosts
         self._hosts = frozenset(name.lower() for name in names)
+        self._page = (PAGE / "page.html").read_text(encoding="utf-8")
         self._dashboards: set[BrowserProcess] = set()
 
     async def serve_on(self, listening: socket.socket, stop: asyncio.Event) -> None:
@@ -106,8 +110,17 @@ class BrowserServer(Server):
         response.headers["Content-Security-Policy"] = _POLICY.format(host=host)
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
-        """The page."""
-        return web.FileResponse(PAGE / "page.html")
+        """The page, in the interface's language."""
+        words = {
+            "starting": say("repo-agent-tui is starting …"),
+            "script": say("The dashboard needs JavaScript; all of it comes from this address."),
+            "ended": say("This dashboard has ended, or its server has. What the server said stands in its terminal."),
+            "again": say("Start again"),
+        }
+        page = Template(self._page).substitute(
+            {name: escape(text) for name, text in words.items()}, language=language()
+        )
+        return web.Response(text=page, content_type="text/html")
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         """A dashboard for as long as the tab is there."""
