@@ -15,16 +15,15 @@ from tui_agent.agent.figures import Lookup
 from tui_agent.agent.grounds import ground
 from tui_agent.agent.plan import Plan
 from tui_agent.agent.prompts import CHANGES_QUESTION, is_chinese
-from tui_agent.agent.telling import Ended, Undertaking
-from tui_agent.events import Event, Grounding, JsonObject, ReportDelta, RunStarted, Snapshot, ToolFinished, TurnStarted
+from tui_agent.agent.telling import Ended, Undertaking, as_event
+from tui_agent.events import Event, Grounding, JsonObject, ReportDelta, RunStarted, ToolFinished, TurnStarted
 from tui_agent.github.client import GitHubClient
 from tui_agent.github.errors import GitHubError
-from tui_agent.github.snapshot import RepositorySnapshot, take_snapshot
+from tui_agent.github.snapshot import RepositorySnapshot
 from tui_agent.github.tree import fetch_tree
 from tui_agent.report.changes import Commits, Files, Side, outdated, text
 from tui_agent.resilience.call import Call
 from tui_agent.resilience.outcome import Trouble, Unavailable
-from tui_agent.tools.workspace import Workspace
 from tui_agent.transports.survey.profile import commits_of, profile
 
 MOST_READ = 10
@@ -92,9 +91,11 @@ class Changes(Undertaking):
         if self.before.left.commit is None and self.before.files:
             return Ended("failed", error="The earlier run saw a folder without history; what was in it is not known.")
         try:
-            work = self.after.work or await self._work()
+            call = Call("snapshot", self.emit)
+            work = await self.after.workspace(self.client, call, self.plan.owner, self.plan.name)
             snapshot = work.snapshot
-            self._tell(snapshot)
+            self.emit(as_event(snapshot))
+            self.emit(TurnStarted(turn=1, max_turns=1))
             old_blobs, is_cut = await self._old_blobs(snapshot)
         except GitHubError as error:
             return Ended("failed", error=f"What is compared can no longer be read: {error.sentence}")
@@ -117,10 +118,10 @@ class Changes(Undertaking):
         observed = [*self.after.observed, *seen]
         checked = await ground(self.before.report, observed, snapshot, self.plan, self.clock.time())
         still = checked.supported if isinstance(checked, Grounding) else list(self.before.supported)
-        told = {
+        known = {
             event.arguments.get("path") for event in observed if event.tool == "read_file" and event.outcome == "ok"
         }
-        stale = outdated(self.before.supported, still, files, frozenset(str(path) for path in told))
+        stale = outdated(self.before.supported, still, files, frozenset(str(path) for path in known))
         old_messages = self.before.left.conversation.whole()
         old_figures = await asyncio.to_thread(profile, old_messages, self.before.when)
         report = text(
@@ -134,25 +135,6 @@ class Changes(Undertaking):
         )
         self.emit(ReportDelta(turn=1, text=report))
         return Ended("completed", report)
-
-    async def _work(self) -> Workspace:
-        """The later run's snapshot, fetched again."""
-        call, plan = Call("snapshot", self.emit), self.plan
-        snapshot, _ = await take_snapshot(self.client, call, plan.owner, plan.name, ref=self.after.commit, tail=None)
-        snapshot.ref = self.after.ref
-        return Workspace(self.client, snapshot)
-
-    def _tell(self, snapshot: RepositorySnapshot) -> None:
-        self.emit(
-            Snapshot(
-                repo=snapshot.full_name,
-                ref=snapshot.ref,
-                commit=snapshot.commit,
-                files=snapshot.files,
-                truncated=snapshot.truncated,
-            )
-        )
-        self.emit(TurnStarted(turn=1, max_turns=1))
 
     async def _old_blobs(self, snapshot: RepositorySnapshot) -> tuple[dict[str, str], bool]:
         """SHA by path of the tree that the earlier run saw (as a rule it is in the cache), and whether it was cut."""

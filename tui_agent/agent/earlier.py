@@ -27,7 +27,10 @@ from tui_agent.events import (
     TurnRestarted,
     TurnStarted,
 )
+from tui_agent.github.client import GitHubClient
+from tui_agent.github.snapshot import take_snapshot
 from tui_agent.request import RunRequest
+from tui_agent.resilience.call import Call
 from tui_agent.tools.toolbox import ToolCall
 from tui_agent.tools.workspace import Workspace
 
@@ -60,6 +63,23 @@ class Earlier:
     def stays(self) -> bool:
         """Whether its very snapshot is there to go on with; a folder without history may be another by now."""
         return self.work is not None or self.commit is not None
+
+    async def workspace(self, client: GitHubClient, call: Call, owner: str, name: str) -> Workspace:
+        """Its snapshot and what reads it: as the process still has them, else fetched once more.
+
+        Args:
+            client: asks GitHub.
+            call: whose requests they are.
+            owner, name: the repository.
+
+        Raises:
+            GitHubError, Trouble, Unavailable: it is not to be had.
+        """
+        if self.work is not None:
+            return self.work
+        snapshot, _ = await take_snapshot(client, call, owner, name, ref=self.commit, tail=None)
+        snapshot.ref = self.ref
+        return Workspace(client, snapshot)
 
 
 @dataclass

@@ -65,7 +65,8 @@ class Lookup:
             for i, (name, arguments) in enumerate(wanted, 1)
         ]
         self.calls += len(calls)
-        answers = await asyncio.gather(*(self._toolbox.execute(1, call) for call in calls))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._toolbox.execute(1, call)) for call in calls]
         self._conversation.add_turn(ModelTurn("", "", False, calls, None, None), calls)
-        results = {call.call_id: answer.result for call, answer in zip(calls, answers, strict=True)}
+        results = {call.call_id: task.result().result for call, task in zip(calls, tasks, strict=True)}
         self._conversation.add_answers(calls, results)

@@ -17,7 +17,7 @@ from tui_agent.agent.loop import SCHEMA_TOKENS, Loop, OutOfTokens
 from tui_agent.agent.plan import Plan
 from tui_agent.agent.prompts import PRESETS, SYSTEM, follow_up, is_chinese, task
 from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost, own_fault, unreachable
-from tui_agent.agent.telling import without_secrets
+from tui_agent.agent.telling import as_event, without_secrets
 from tui_agent.agent.turns import Progress
 from tui_agent.events import (
     Emit,
@@ -27,7 +27,6 @@ from tui_agent.events import (
     Outcome,
     RunFinished,
     RunStarted,
-    Snapshot,
     ToolFinished,
     stamp,
 )
@@ -208,15 +207,7 @@ class Run:
     async def _take_snapshot(self) -> str:
         plan = self.plan
         snapshot, path = await self._same_snapshot() if self._earlier else await self._new_snapshot()
-        self.emit(
-            Snapshot(
-                repo=snapshot.full_name,
-                ref=snapshot.ref,
-                commit=snapshot.commit,
-                files=snapshot.files,
-                truncated=snapshot.truncated,
-            )
-        )
+        self.emit(as_event(snapshot))
         if snapshot.full_name.lower() != plan.asked.lower():
             self._notice("info", f"{plan.asked} is now called {snapshot.full_name}.")
         if snapshot.truncated:
@@ -242,11 +233,7 @@ class Run:
         """The snapshot of the run that this one goes on with, fetched again where the process has it no more."""
         plan, earlier = self.plan, self._earlier
         assert earlier is not None
-        if self._work is None:
-            call = Call("snapshot", self.emit)
-            snapshot, _ = await take_snapshot(self.client, call, plan.owner, plan.name, ref=earlier.commit, tail=None)
-            snapshot.ref = earlier.ref
-            self._work = Workspace(self.client, snapshot)
+        self._work = await earlier.workspace(self.client, Call("snapshot", self.emit), plan.owner, plan.name)
         return self._work.snapshot, ""
 
     def _open_conversation(self, path: str) -> Conversation:

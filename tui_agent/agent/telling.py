@@ -17,10 +17,12 @@ from tui_agent.events import (
     ReportDelta,
     RunFinished,
     RunStarted,
+    Snapshot,
     ToolFinished,
     TurnStarted,
     stamp,
 )
+from tui_agent.github.snapshot import RepositorySnapshot
 from tui_agent.redact import Redactor
 from tui_agent.resilience.clock import Clock
 
@@ -44,6 +46,17 @@ def without_secrets(event: Event, redact: Redactor) -> Event:
         if clean is not value:
             changes[name] = clean
     return replace(event, **changes) if changes else event
+
+
+def as_event(snapshot: RepositorySnapshot) -> Snapshot:
+    """The event that tells of a snapshot."""
+    return Snapshot(
+        repo=snapshot.full_name,
+        ref=snapshot.ref,
+        commit=snapshot.commit,
+        files=snapshot.files,
+        truncated=snapshot.truncated,
+    )
 
 
 @dataclass
