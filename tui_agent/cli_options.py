@@ -39,9 +39,6 @@ OTHER_VARIABLES = {
     "WAYLAND_DISPLAY, DISPLAY, SSH_CONNECTION, SSH_TTY, WSL_DISTRO_NAME": mark(
         "by these, and TMUX, copying finds the clipboard"
     ),
-    "WAYLAND_DISPLAY, DISPLAY, SSH_CONNECTION, SSH_TTY, WSL_DISTRO_NAME": mark(
-        "by these what copies to the clipboard is found"
-    ),
     "TEXTUAL_DRIVER": mark("set by `serve` for the dashboards that it starts"),
     "TERM": mark("dumb or unset: no picture while the dashboard is being loaded"),
 }
