@@ -12,7 +12,7 @@ from tests.repos import commit, make_repo
 from tests.servers.github import GitHubServer
 from tests.servers.model import ModelServer
 from tests.servers.turns import say
-from tui_agent.agent.prompts import CHANGES_QUESTION
+from tui_agent.agent.prompts import changes_question
 from tui_agent.events import Event, Grounding, Notice, RunFinished, RunStarted, Snapshot, ToolFinished
 from tui_agent.report.changes import Commits, Files, Side, outdated, text
 from tui_agent.request import RunRequest, UsageError
@@ -199,6 +199,6 @@ async def test_a_difference_that_is_cancelled_while_it_loads_has_a_first_and_a_l
     with pytest.raises(asyncio.CancelledError):
         await task
     first, last = heard
-    assert isinstance(first, RunStarted) and (first.question, first.follows) == (CHANGES_QUESTION, "bbb")
+    assert isinstance(first, RunStarted) and (first.question, first.follows) == (changes_question(None), "bbb")
     assert isinstance(last, RunFinished) and last.outcome == "cancelled"
     assert [one.outcome for one in RunStore().list()] == ["cancelled"]

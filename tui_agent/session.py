@@ -294,10 +294,11 @@ class Session:
 
     def _ended_early(self, wanted: Wanted, emit: Emit, outcome: Outcome, error: str) -> RunFinished:
         """It ended before there was a run: its first and last event are told all the same."""
-        from tui_agent.agent.prompts import CHANGES_QUESTION, PRESETS
+        from tui_agent.agent.prompts import changes_question, preset_question
         from tui_agent.agent.telling import without_secrets
 
-        ready = PRESETS[wanted.request.preset] if wanted.request.since is None else CHANGES_QUESTION
+        request, lang = wanted.request, wanted.request.lang or self.settings.lang
+        ready = preset_question(request.preset, lang) if request.since is None else changes_question(lang)
         run_id = uuid.uuid4().hex[:12]
         started = RunStarted(
             run_id=run_id,

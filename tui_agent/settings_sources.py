@@ -36,7 +36,9 @@ class Found(NamedTuple):
         """The name and where it stands, for a sentence."""
         if self.source == "command line":
             return self.name
-        return f"{self.name} ({'in the' if self.source == 'environment' else 'in'} {self.source})"
+        if self.source == "environment":
+            return f"{self.name} (in the environment)"
+        return f"{self.name} (in {self.source})"
 
     @property
     def origin(self) -> str:
@@ -61,8 +63,9 @@ class Found(NamedTuple):
 
 def bad_value(label: str, kind: Kind, text: str) -> UsageError:
     """What is wrong with a value; one that may hold a secret is not repeated."""
-    instead = f", not {shown(text, 40)!r}" if kind.echo else ""
-    return UsageError(f"{label} must be {kind.must}{instead}.")
+    if kind.echo:
+        return UsageError(f"{label} must be {kind.must}, not {shown(text, 40)!r}.")
+    return UsageError(f"{label} must be {kind.must}.")
 
 
 def read_env_file(cwd: Path | None, env_file: Path | None, ours: Collection[str]) -> Mapping[str, str | None]:

@@ -14,7 +14,7 @@ from tui_agent.agent.earlier import Earlier
 from tui_agent.agent.figures import Lookup
 from tui_agent.agent.grounds import ground
 from tui_agent.agent.plan import Plan
-from tui_agent.agent.prompts import CHANGES_QUESTION, is_chinese
+from tui_agent.agent.prompts import changes_question, is_chinese
 from tui_agent.agent.telling import Ended, Undertaking, as_event
 from tui_agent.events import Event, Grounding, JsonObject, ReportDelta, RunStarted, ToolFinished, TurnStarted
 from tui_agent.github.client import GitHubClient
@@ -80,7 +80,7 @@ class Changes(Undertaking):
             repo=self.plan.asked,
             source=self.plan.source,
             ref=self.plan.ref,
-            question=self.plan.question or CHANGES_QUESTION,
+            question=self.plan.question or changes_question(self.plan.lang),
             engine="survey",
             model="survey",
             follows=self.after.run_id,

@@ -18,7 +18,7 @@ from tui_agent.agent.grounds import ground_among
 from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.agent.loop import SHORTEST_REPORT
 from tui_agent.agent.plan import Plan
-from tui_agent.agent.prompts import COMPARE, COMPARE_QUESTION, comparison, is_chinese
+from tui_agent.agent.prompts import COMPARE, compare_question, comparison, is_chinese
 from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost
 from tui_agent.agent.telling import Ended, Undertaking
 from tui_agent.agent.turns import Turns
@@ -88,7 +88,7 @@ class Comparison(Undertaking):
             repo=enumerated(member.repo for member in self.members),
             source=self.plan.source,
             ref=None,
-            question=self.plan.question or COMPARE_QUESTION,
+            question=self.plan.question or compare_question(self.plan.lang),
             engine=self.plan.engine,
             model=self.model.options.name,
         )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tui_agent.agent.context import ENDLESS, Conversation
 from tui_agent.agent.dialects import ModelTurn
 from tui_agent.agent.loop import SCHEMA_TOKENS
-from tui_agent.agent.prompts import PRESETS, SYSTEM, follow_up, task
+from tui_agent.agent.prompts import SYSTEM, follow_up, preset_of, task
 from tui_agent.events import (
     Event,
     Reasoning,
@@ -124,7 +124,7 @@ def from_events(runs: Sequence[tuple[RunRequest, Sequence[Event]]]) -> Earlier:
 
 
 def _task(request: RunRequest, started: RunStarted, snapshot: Snapshot) -> str:
-    preset = next((name for name, text in PRESETS.items() if text == started.question), None)
+    preset = preset_of(started.question)
     return task(
         repo=started.repo,
         ref=snapshot.ref,

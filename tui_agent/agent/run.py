@@ -15,7 +15,7 @@ from tui_agent.agent.grounds import ground
 from tui_agent.agent.llm import LanguageModel, ModelRefused
 from tui_agent.agent.loop import SCHEMA_TOKENS, Loop, OutOfTokens
 from tui_agent.agent.plan import Plan
-from tui_agent.agent.prompts import PRESETS, SYSTEM, follow_up, is_chinese, task
+from tui_agent.agent.prompts import SYSTEM, follow_up, is_chinese, preset_question, task
 from tui_agent.agent.reasons import NO_REPORT, NO_TOKENS_LEFT, Reason, by_survey, model_lost, own_fault, unreachable
 from tui_agent.agent.telling import as_event, without_secrets
 from tui_agent.agent.turns import Progress
@@ -147,7 +147,7 @@ class Run:
                 repo=plan.asked,
                 source=plan.source,
                 ref=plan.ref,
-                question=plan.question or PRESETS[plan.preset],
+                question=plan.question or preset_question(plan.preset, plan.lang),
                 engine=plan.engine,
                 model=self.model.options.name,
                 follows=self._earlier.run_id if self._earlier else None,
@@ -242,7 +242,7 @@ class Run:
             conversation = self._earlier.conversation.branch(plan.window)
             has_it, is_wanted = conversation.has_reasoning, "no_reasoning_echo" not in self.model.options.quirks
             conversation.carry_reasoning(has_it and is_wanted)
-            conversation.say("user", follow_up(plan.question or PRESETS[plan.preset], plan.lang))
+            conversation.say("user", follow_up(plan.question or preset_question(plan.preset, plan.lang), plan.lang))
             return conversation
         conversation = Conversation(plan.window, SCHEMA_TOKENS)
         conversation.say("system", SYSTEM)

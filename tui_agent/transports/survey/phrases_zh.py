@@ -348,7 +348,7 @@ PHRASES = {
     "because_entries": "规则“入口”：沿途的目录都已列出，所以读取被指明或惯用的入口文件：{calls}。",
     "because_again": "规则“再问”：服务此前未能答复 {calls}，再问一次。",
     "because_probe": (
-        "规则“探测”：{tools} 的断路器已打开，其余都已完成；等待 {seconds}，然后各问一次，看服务是否恢复：{calls}。"
+        "规则“探测”：{tools} 的熔断器已断开，其余都已完成；等待 {seconds}，然后各问一次，看服务是否恢复：{calls}。"
     ),
     "because_last_try": "规则“最后一试”：其余都已完成；服务两次没有答复的再试一次：{calls}。",
     "because_write": "规则“成文”：没有什么可问的了，所以根据所见写报告。",
