@@ -60,7 +60,14 @@ def changes(assembly: Assembly, run: Run, left: Earlier, record: Record, after: 
         emit: where events go.
     """
     report = next((event.report for event in record.events if isinstance(event, RunFinished)), "")
-    supported = [claim for event in record.events if isinstance(event, Grounding) for claim in event.supported]
+    # That it spoke of its own commit is nothing that could have changed.
+    supported = [
+        claim
+        for event in record.events
+        if isinstance(event, Grounding)
+        for claim in event.supported
+        if claim.get("kind") != "sha" or not (left.commit or "").startswith(str(claim.get("claim")).lower())
+    ]
     files = next((event.files for event in record.events if isinstance(event, Snapshot)), 0)
     return Changes(
         plan=run.plan,
