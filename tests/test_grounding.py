@@ -306,6 +306,11 @@ async def test_the_surveys_own_report_is_supported_throughout(tmp_path: Path, la
         "src/tool/__main__.py": "print('hi')\n",
         "src/tool/py.typed": "",
         "web/a.css": "a {}\n" * 40,
+        # four languages, and endings of none: what is computed of them all is as true as what is told
+        "web/a.html": "<p>" * 77,
+        "web/a.js": "f()\n" * 61,
+        "web/a.tcss": "a {}\n" * 53,
+        "tool.po": 'msgid "a"\n' * 47,
         "tests/test_tool.py": "def test(): pass\n",
     }
     session, events = Session(Settings(lang=lang)), list[Event]()

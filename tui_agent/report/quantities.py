@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from tui_agent.events import JsonObject
+from tui_agent.languages import LANGUAGE
 from tui_agent.report.evidence import Evidence
 from tui_agent.report.spelled import spelled_out
 from tui_agent.report.vocabulary import NO_LANGUAGE
@@ -187,10 +188,10 @@ class Quantities:
             for one, other in combinations(values, 2):
                 if noun == "files":
                     self._add(noun, one + other, f"computed from {source}")
-            self._share_out(dict(zip(kinds, values, strict=True)), f"computed from {source}")
+            self._share_out(dict(zip(kinds, values, strict=True)), noun, f"computed from {source}")
 
-    def _share_out(self, values: dict[str, float], source: str) -> None:
-        """What part each kind of files is of all, and of those that are written in a language."""
+    def _share_out(self, values: dict[str, float], noun: str, source: str) -> None:
+        """What part each kind of files is of all, and of those that are written in a language; and each language."""
         code = {kind: value for kind, value in values.items() if kind.lstrip(".").lower() not in NO_LANGUAGE}
         for some in (values, code):
             whole = sum(some.values())
@@ -198,6 +199,14 @@ class Quantities:
             # kinds of one language, as `.py` and `.pyi`
             parts += [some[a] + some[b] for a, b in combinations(some, 2) if len(a) > 2 and a[:3] == b[:3]]
             self._shares += [(100.0 * part / whole, source) for part in parts if whole]
+        languages: Counter[str] = Counter()
+        for kind, value in values.items():
+            if (language := LANGUAGE.get(kind.lower())) is not None:
+                languages[language] += int(value)
+        whole = languages.total()
+        for part in (whole, *languages.values()):
+            self._add(noun, part, source)
+            self._shares += [(100.0 * part / whole, source)] if whole else []
 
     def _take_history(self, commits: list[JsonObject]) -> None:
         self._gaps: list[tuple[float, str]] = []

@@ -1,4 +1,4 @@
-"""Which language a file extension names, and how many bytes each language takes."""
+"""How many bytes each language of a tree takes, by file extensions."""
 
 from __future__ import annotations
 
@@ -7,85 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from tui_agent.languages import FAMILY, LANGUAGE
 from tui_agent.transports.survey.listing import Listing, Share
 
-# Extensions that name one language (GitHub's linguist calls these programming and markup languages); those that several
-# languages share (.h, .m, .pl, .v …) bear the family's name or are left out, since a guess would be no fact.
-_CODE = {
-    "Ada": ".adb .ads",
-    "Assembly": ".asm",
-    "Astro": ".astro",
-    "Batchfile": ".bat .cmd",
-    "C": ".c",
-    "C/C++ header": ".h",
-    "C#": ".cs .csx",
-    "C++": ".cc .cpp .cxx .hpp .hh .hxx .ipp",
-    "Clojure": ".clj .cljc .cljs",
-    "CoffeeScript": ".coffee",
-    "Common Lisp": ".lisp",
-    "Crystal": ".cr",
-    "CSS": ".css",
-    "CUDA": ".cu .cuh",
-    "Cython": ".pyx .pxd",
-    "Dart": ".dart",
-    "Elixir": ".ex .exs",
-    "Elm": ".elm",
-    "Emacs Lisp": ".el",
-    "Erlang": ".erl .hrl",
-    "F#": ".fs .fsi .fsx",
-    "Fortran": ".f90 .f95 .f03",
-    "GLSL": ".glsl .vert .frag",
-    "Go": ".go",
-    "Groovy": ".groovy",
-    "Haskell": ".hs",
-    "HCL": ".tf .hcl",
-    "HTML": ".html .htm .xhtml",
-    "Java": ".java",
-    "JavaScript": ".js .mjs .cjs .jsx",
-    "Jinja": ".j2 .jinja .jinja2",
-    "Julia": ".jl",
-    "Kotlin": ".kt .kts",
-    "Less": ".less",
-    "Lua": ".lua",
-    "Nim": ".nim",
-    "Nix": ".nix",
-    "OCaml": ".ml .mli",
-    "Objective-C++": ".mm",
-    "Pascal": ".pas",
-    "Perl module": ".pm",
-    "PHP": ".php",
-    "PowerShell": ".ps1 .psm1 .psd1",
-    "Protocol Buffers": ".proto",
-    "Python": ".py .pyi .pyw",
-    "R": ".r",
-    "Racket": ".rkt",
-    "Ruby": ".rb .rake .gemspec",
-    "Rust": ".rs",
-    "SCSS": ".scss",
-    "Sass": ".sass",
-    "Scala": ".scala .sc",
-    "Scheme": ".scm",
-    "Shell": ".sh .bash .zsh .fish",
-    "Solidity": ".sol",
-    "SQL": ".sql",
-    "Svelte": ".svelte",
-    "Swift": ".swift",
-    "Tcl": ".tcl",
-    "TeX": ".tex .sty",
-    "TypeScript": ".ts .tsx .mts .cts",
-    "Vim script": ".vim",
-    "Visual Basic .NET": ".vb",
-    "Vue": ".vue",
-    "WebAssembly text": ".wat",
-    "Zig": ".zig",
-}
-LANGUAGE = {extension: language for language, extensions in _CODE.items() for extension in extensions.split()}
-_OTHER = {
-    "prose": ".md .markdown .mdx .rst .txt .adoc .asciidoc .org .pod .textile",
-    "data": ".json .jsonl .yaml .yml .toml .xml .csv .tsv .ini .cfg .conf .properties .lock .po .pot .ipynb .sum .mod",
-    "media": ".png .jpg .jpeg .gif .svg .ico .webp .bmp .mp3 .mp4 .wav .ogg .webm .ttf .otf .woff .woff2 .eot .pdf",
-}
-FAMILY = {extension: family for family, extensions in _OTHER.items() for extension in extensions.split()}
 OTHER_BUCKET = "(other)"
 # Names that tools give to what they write; nobody edits these by hand.
 _GENERATED = re.compile(

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tui_agent.languages import LANGUAGE
 from tui_agent.transports.survey.history import History
-from tui_agent.transports.survey.languages import LANGUAGE, language_of
+from tui_agent.transports.survey.languages import language_of
 from tui_agent.transports.survey.listing import Listing
 from tui_agent.transports.survey.manifest_model import Manifest
 from tui_agent.transports.survey.manifests import format_of, parse_manifest, rank

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tui_agent.transports.survey.languages import FAMILY, OTHER_BUCKET, by_language
+from tui_agent.languages import FAMILY
+from tui_agent.transports.survey.languages import OTHER_BUCKET, by_language
 from tui_agent.transports.survey.listing import Listing, Share
 
 Role = Literal["source", "tests", "docs", "vendored", "generated", "other"]
