@@ -24,6 +24,8 @@ from tui_agent.report.compare import Column, table
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.session import Session
 from tui_agent.settings import Settings
+from tui_agent.transports.survey.phrases import ENGLISH
+from tui_agent.transports.survey.reading import compared
 
 FILES = {
     "README.md": "# Tool\n",
@@ -243,6 +245,12 @@ async def test_the_survey_compares_by_rule_in_both_languages(tmp_path: Path, que
     assert finished.outcome == "completed" and f"## {word}" in finished.report
     assert sorted(by_run(heard)) == ["local/one", "local/one, local/two", "local/two"]
     assert finished.requests == 0
+
+
+@pytest.mark.parametrize(("licence", "told"), [("none", False), ("see COPYING", False), ("MIT", True)])
+def test_a_licence_that_nobody_has_or_knows_is_not_common(licence: str, told: bool) -> None:
+    figures = json.dumps({"a/one": {"licence": licence}, "a/two": {"licence": licence}})
+    assert ("All are under" in compared(figures, ENGLISH)) is told
 
 
 async def test_a_folder_that_cannot_be_read_is_a_run_that_failed(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import stat
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,6 +78,13 @@ def test_a_document_knows_its_run_from_the_events() -> None:
     assert (document.turns, document.tool_calls, document.requests, document.elapsed) == (2, 5, 7, 1.5)
     assert document.date == "1970-01-01T00:00:00Z"
     assert ReportDocument.of(started, None, finished, 0.0).commit is None
+
+
+@pytest.mark.parametrize("created", [1e15, -1.0, float("nan")])
+def test_a_time_that_no_calendar_has_is_none(created: float) -> None:
+    document = replace(DOCUMENT, created=created)
+    assert json.loads(export.render_json(document))["created"] == ""
+    assert "<dt>Written at</dt><dd></dd>" in export.render_html(document)
 
 
 def test_markdown_is_the_report_alone() -> None:
@@ -409,6 +417,31 @@ def test_the_page_with_sources_refers_to_nothing_that_would_be_loaded() -> None:
         assert not names & {"src", "srcset", "style", "background", "poster", "data", "onload", "onclick"}
         assert not re.search(r"url\(|@import|@font-face", text)
         assert all(value.startswith(("#", "https://")) for name, value in page.attributes if name == "href")
+
+
+def test_claims_that_are_none_leave_the_others_their_notes() -> None:
+    good = {"claim": "3.1", "source": "get_repo_info", "kind": "version", "start": 8}
+    odd = [{"start": 0}, {"claim": None, "start": 1}, {"claim": ["a"], "source": "b", "start": 2}, "x", None]
+    document = replace(
+        DOCUMENT, report="Version 3.1.", grounding={"supported": [*odd, good], "unsupported": [{"reason": "?"}]}
+    )
+    text = export.render_markdown(document)
+    assert "Version 3.1[^1]." in text and "[^1]: get" in text and "Of 1 claims" in text
+    assert export.render_html(document).count('<li id="n') == 1
+
+
+def test_a_line_of_thousands_of_claims_is_looked_through_once() -> None:
+    words = [f"`{number:07x}`" for number in range(2_000)]
+    report = " ".join(words)
+    items = [
+        {"claim": word[1:-1], "source": f"s{number}", "kind": "code", "start": number * 10 + 1}
+        for number, word in enumerate(words)
+    ]
+    began = time.process_time()
+    text = export.render_markdown(replace(DOCUMENT, report=report, grounding={"supported": items, "unsupported": []}))
+    # a second for each look through the line, and it would be minutes
+    assert time.process_time() - began < 2
+    assert text.startswith("`0000000`[^1] `0000001`[^2] ") and "`00007cf`[^2000]" in text
 
 
 def test_json_holds_the_claims_as_the_event_had_them() -> None:

@@ -460,6 +460,18 @@ def test_whatever_a_file_holds_it_is_opened_or_refused_and_breaks_nobody(
     run_texts.document_of(record)
 
 
+@pytest.mark.parametrize("shape", ['{"a":' * 500 + "1" + "}" * 500, "[" * 500 + "]" * 500])
+def test_what_nests_too_deep_for_a_stack_is_left_out(store: RunStore, shape: str) -> None:
+    path = written(store)
+    lines = path.read_text().splitlines(keepends=True)
+    lines.insert(
+        3, f'{{"type": "grounding", "at": 1, "run_id": "r", "supported": [{{"x": {shape}}}], "unsupported": []}}\n'
+    )
+    path.write_text("".join(lines))
+    record = store.load(path)
+    assert record.skipped == 1 and len(record.events) == len(lines) - 3
+
+
 def _nothing(path: Path) -> None:
     path.write_bytes(b"")
 

@@ -23,6 +23,8 @@ from tui_agent.safe_text import one_line, visible
 JSON_FORMAT = 1
 _LONGEST_NAME = 80
 _SHORT_ID = 8
+_LAST_SECOND = 32_503_680_000
+"""Of the year 2999: what is later is no time."""
 
 
 class ExportError(ValueError):
@@ -112,7 +114,9 @@ class ReportDocument:
 
     @property
     def date(self) -> str:
-        """When it was written, in UTC (ISO 8601)."""
+        """When it was written, in UTC (ISO 8601); "" where a record names a time that no calendar has."""
+        if not 0 <= self.created < _LAST_SECOND:
+            return ""
         return datetime.fromtimestamp(self.created, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -12,6 +13,8 @@ from tui_agent.events import JsonObject
 _CODE = re.compile(r"(?<!`)(`{1,2})(?!`)(.{1,400}?)(?<!`)\1(?!`)")
 _LINK = re.compile(r"!?\[[^\[\]\n]{0,500}\]\([^()\s]{0,1000}\)|https?://[^\s<>`]{1,2000}")
 _OWN_SOURCE = ("path", "lines")
+LONGEST_LINE = 20_000
+"""Characters of a line in which claims are marked; as many are looked at when they are found."""
 
 _ZH: Mapping[str, str] = {
     "listed, not read": "列出过，未读取",
@@ -94,11 +97,11 @@ def counts(grounding: JsonObject) -> tuple[int, int]:
     return supported, supported + len(_items(grounding, "unsupported"))
 
 
-def links(items: Sequence[JsonObject]) -> dict[str, str]:
+def links(grounding: JsonObject) -> dict[str, str]:
     """Addresses by code span: of every supported path that has one."""
     return {
-        str(item["claim"]): url
-        for item in items
+        item["claim"]: url
+        for item in _items(grounding, "supported")
         if item.get("source") and item.get("kind") in (*_OWN_SOURCE, "sha") and (url := web_address(item))
     }
 
@@ -114,10 +117,11 @@ def annotate(report: str, grounding: JsonObject, mark: Callable[[Note], str], *,
     """
     notes: dict[tuple[str, str | None, bool], Note] = {}
     pieces: list[str] = []
+    places = _Places(report)
     at = 0
     for item in _in_order(report, grounding):
         supported = bool(item.get("source"))
-        place = _place(report, int(item["start"]), str(item["claim"]))
+        place = places.of(int(item["start"]), item["claim"])
         if place is None or place.begin < at:
             continue
         url = web_address(item) if supported else None
@@ -130,7 +134,7 @@ def annotate(report: str, grounding: JsonObject, mark: Callable[[Note], str], *,
             continue
         key = (said(item, chinese=chinese), url if item.get("kind") not in _OWN_SOURCE else None, supported)
         note = notes.setdefault(key, Note(len(notes) + 1, *key))
-        note.claims.append(str(item["claim"]))
+        note.claims.append(item["claim"])
         pieces.append(mark(note))
     return Annotated("".join([*pieces, report[at:]]), list(notes.values()))
 
@@ -143,26 +147,42 @@ class _Place:
     whole: bool
 
 
-def _place(report: str, start: int, claim: str) -> _Place | None:
-    """Where a claim stands, its code span or link included; None where it does not stand there."""
-    if report[start : start + len(claim)] != claim:
-        return None
-    first = report.rfind("\n", 0, start) + 1
-    end = report.find("\n", start)
-    line = report[first : end if end >= 0 else len(report)]
-    at = start - first
-    if len(line) > 20_000:
-        return None
-    begin, stop, whole = at, at + len(claim), True
-    for match in _CODE.finditer(line):
-        if match.start() < at < match.end():
-            begin, stop = match.span()
-            whole = match[2].strip() == claim
-            break
-    for match in _LINK.finditer(line):
-        if match.start() <= begin < match.end():
-            return _Place(first + begin, first + max(stop, match.end()), True, whole)
-    return _Place(first + begin, first + stop, False, whole)
+class _Places:
+    """Where claims stand in a report; each of its lines is looked through once, however many claims it holds."""
+
+    def __init__(self, report: str) -> None:
+        self._report = report
+        self._first = self._end = -1
+        self._codes: list[tuple[int, int, str]] = []
+        self._links: list[tuple[int, int]] = []
+
+    def of(self, start: int, claim: str) -> _Place | None:
+        """A claim's place, its code span or link included; None where it does not stand there."""
+        report = self._report
+        if not report.startswith(claim, start):
+            return None
+        if not self._first <= start <= self._end:
+            self._look(start)
+        if self._end - self._first > LONGEST_LINE:
+            return None
+        begin, stop, whole = start, start + len(claim), True
+        index = bisect_left(self._codes, (start,)) - 1
+        if index >= 0 and start < self._codes[index][1]:
+            begin, stop, text = self._codes[index]
+            whole = text == claim
+        index = bisect_right(self._links, (begin, len(report))) - 1
+        if index >= 0 and begin < self._links[index][1]:
+            return _Place(begin, max(stop, self._links[index][1]), True, whole)
+        return _Place(begin, stop, False, whole)
+
+    def _look(self, start: int) -> None:
+        """Look through the line in which a place lies."""
+        first, end = self._report.rfind("\n", 0, start) + 1, self._report.find("\n", start)
+        self._first, self._end = first, end if end >= 0 else len(self._report)
+        if self._end - first <= LONGEST_LINE:
+            line = self._report[first : self._end]
+            self._codes = [(first + m.start(), first + m.end(), m[2].strip()) for m in _CODE.finditer(line)]
+            self._links = [(first + m.start(), first + m.end()) for m in _LINK.finditer(line)]
 
 
 def _in_order(report: str, grounding: JsonObject) -> Iterator[JsonObject]:
@@ -174,5 +194,8 @@ def _in_order(report: str, grounding: JsonObject) -> Iterator[JsonObject]:
 
 
 def _items(grounding: JsonObject, name: str) -> list[JsonObject]:
+    """The claims of a list; a record may hold others that are none."""
     found = grounding.get(name)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    if not isinstance(found, list):
+        return []
+    return [item for item in found if isinstance(item, dict) and isinstance(item.get("claim"), str)]

@@ -66,7 +66,7 @@ def page(document: ReportDocument) -> str:
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     noted = _noted(document)
-    body, contents = _body(visible(noted.text), _links(document), chinese=document.chinese)
+    body, contents = _body(visible(noted.text), links(document.grounding or {}), chinese=document.chinese)
     title = escape(one_line(document.title))
     facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(one_line(text))}</dd>\n" for name, text in _facts(document))
     partial = ""
@@ -94,11 +94,6 @@ def _noted(document: ReportDocument) -> Annotated:
         lambda note: f"{_OPEN}{'' if note.supported else '!'}{note.number}{_CLOSE}",
         chinese=document.chinese,
     )
-
-
-def _links(document: ReportDocument) -> dict[str, str]:
-    found = (document.grounding or {}).get("supported")
-    return links([item for item in found if isinstance(item, dict)]) if isinstance(found, list) else {}
 
 
 def _notes(document: ReportDocument, noted: Annotated) -> str:

@@ -16,7 +16,7 @@ from tui_agent.events import EVENT_TYPES, Event, JsonObject, RunStarted, from_js
 from tui_agent.request import RunRequest
 from tui_agent.runs.locks import is_locked
 from tui_agent.runs.record import FORMAT, RecordError
-from tui_agent.runs.shapes import fits
+from tui_agent.runs.shapes import fits, is_shallow
 from tui_agent.runs.summary import RecordEnd, RunSummary, Totals
 from tui_agent.safe_text import one_line
 
@@ -138,7 +138,7 @@ def _object(line: bytes) -> JsonObject | None:
         data = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return data if isinstance(data, dict) else None
+    return data if isinstance(data, dict) and is_shallow(data) else None
 
 
 def _event(data: JsonObject) -> Event | None:

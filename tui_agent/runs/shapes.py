@@ -10,7 +10,21 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 _LARGEST = 10**15
 """Past this a number is nonsense, and may be more than what prints it can take."""
 
+_DEEPEST = 100
+"""Levels of objects and lists within one another; whoever goes through them has only so much of a stack."""
+
 Check = Callable[[Any], bool]
+
+
+def is_shallow(data: Mapping[str, Any]) -> bool:
+    """Whether an object nests no deeper than anything that the program writes by far."""
+    level: list[Any] = [data]
+    for _ in range(_DEEPEST):
+        inner = (value.values() if isinstance(value, dict) else value for value in level)
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+        if not level:
+            return True
+    return False
 
 
 def fits(cls: type, data: Mapping[str, Any]) -> bool:

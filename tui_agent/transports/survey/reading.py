@@ -46,6 +46,9 @@ def _same_language(known: Figures, phrases: Phrases) -> Iterator[str]:
 
 def _same_licence(known: Figures, phrases: Phrases) -> Iterator[str]:
     values = _values(known, "licence")
+    # no licence, or one that was not recognised, is none that they share
+    if any(text == "none" or text.startswith("see ") for text in values.values()):
+        return
     if len(values) == len(known) and len(set(values.values())) == 1:
         yield phrases.say("all_licence", licence=code(next(iter(values.values()))))
 
