@@ -270,6 +270,14 @@ async def test_the_same_repository_twice_is_refused_before_anything_is_asked() -
         assert github.requests == []
 
 
+async def test_two_folders_of_one_name_are_refused_as_such(tmp_path: Path) -> None:
+    for place in ("old", "new"):
+        (tmp_path / place / "tool").mkdir(parents=True)
+    request = RunRequest(repo=str(tmp_path / "old" / "tool"), others=(str(tmp_path / "new" / "tool"),))
+    with pytest.raises(UsageError, match="^Two folders are named local/tool: only folders of different names"):
+        await compare(Settings(record=False), request)
+
+
 def test_text_of_a_repository_cannot_break_the_table() -> None:
     hostile = {
         "description": "a | b\n| c | `x` <script> [l](http://e)",

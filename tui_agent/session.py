@@ -159,6 +159,9 @@ class Session:
         wanted = [self._assembly.choose(one) for one in requests]
         twice = [repo for repo, times in Counter(one.repo.lower() for one in wanted).items() if times > 1]
         if twice:
+            places = {one.address.local_path for one in wanted if one.address and one.repo.lower() == twice[0]}
+            if len(places) > 1:
+                raise UsageError(f"Two folders are named {twice[0]}: only folders of different names can be compared.")
             raise UsageError(f"{twice[0]} is named twice; name repositories that differ.")
         async with asyncio.TaskGroup() as group:
             tasks = [

@@ -196,7 +196,7 @@ class Run:
         if not report:
             return await self._survey_instead(progress.reason or NO_REPORT)
         outcome: Outcome = "partial" if progress.reason else "completed"
-        return _End(outcome, self._with_appendix(report), self._sentence(), report)
+        return _End(outcome, await self._with_appendix(report), self._sentence(), report)
 
     async def _ground(self, end: _End) -> None:
         """Tell what of the report is supported by what was observed."""
@@ -289,7 +289,7 @@ class Run:
         loop.progress.reason = reason
         messages = [*loop.conversation.whole(), *await self._root_listing()]
         report = await asyncio.to_thread(self.write_survey, messages)
-        added = appendix(self._basis("the built-in survey", by_survey(reason)), chinese=self._chinese)
+        added = appendix(await self._basis("the built-in survey", by_survey(reason)), chinese=self._chinese)
         return _End("partial", report.rstrip() + added, self._sentence(), report.rstrip())
 
     async def _root_listing(self) -> list[JsonObject]:
@@ -321,16 +321,19 @@ class Run:
         )
         return conversation.messages
 
-    def _with_appendix(self, report: str) -> str:
+    async def _with_appendix(self, report: str) -> str:
         assert self._loop is not None
         reason = self._loop.progress.reason
         if self.plan.engine == "survey":
             # The survey's report says itself what it rests on.
             return f"{report}\n\n---\n\n- {partial_line(reason, chinese=self._chinese)}" if reason else report
-        return report + appendix(self._basis(self.model.options.name, reason), chinese=self._chinese)
+        return report + appendix(await self._basis(self.model.options.name, reason), chinese=self._chinese)
 
-    def _basis(self, author: str, reason: Reason | None) -> Basis:
+    async def _basis(self, author: str, reason: Reason | None) -> Basis:
         plan, snapshot = self.plan, self._snapshot
+        paths = (entry.path for entry in snapshot.all_files())
+        # in a thread: a hundred thousand files take a third of a second
+        unseen = await asyncio.to_thread(not_looked_into, paths, list(self._observed))
         return Basis(
             repo=snapshot.full_name,
             asked=plan.asked,
@@ -342,7 +345,7 @@ class Run:
             uncommitted=self._changes,
             author=author,
             partial=reason,
-            unseen=not_looked_into((entry.path for entry in snapshot.all_files()), self._observed),
+            unseen=unseen,
         )
 
     @property
