@@ -22,6 +22,7 @@ from tui_agent.tui.replaying import Opened
 
 FOLDER = Path(__file__).parent / "snapshots"
 WIDTHS = {40: 14, 80: 24, 120: 36, 160: 44}
+HEIGHTS = {**WIDTHS, 60: 20}
 REPORT = """# Flask
 
 A micro **web framework**, built on Werkzeug and Jinja.
@@ -95,7 +96,7 @@ def explore(desk: Desk) -> None:
 async def frame(width: int, state: str) -> str:
     """The screen in one of its states."""
     request = None if state == "idle" else RunRequest(repo="pallets/flask")
-    async with dashboard(request, size=(width, WIDTHS[width]), context_limit=128_000) as desk:
+    async with dashboard(request, size=(width, HEIGHTS[width]), context_limit=128_000) as desk:
         if request is not None:
             explore(desk)
         if state == "completed":

@@ -146,7 +146,7 @@ def _of_locale(environ: Mapping[str, str]) -> str:
 
 def _known(name: str) -> str | None:
     """One of the interface's languages, by code (zh, zh_CN.UTF-8, zh-Hans) or name; None for any other."""
-    for end in "_-.@":
+    for end in "_-.@ ":
         name = name.partition(end)[0]
     name = name.strip().lower()
     return {"zh": CHINESE, "chinese": CHINESE, "中文": CHINESE, "en": ENGLISH, "english": ENGLISH}.get(name)

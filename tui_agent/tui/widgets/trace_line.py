@@ -19,7 +19,7 @@ LABELS: Final = frozenset({"question", "reasoning", "said", "arguments", "observ
 MIN_NOTE: Final = 8
 LONGEST: Final = 1000
 MIN_SUBJECT: Final = 4
-_FIRST: Final = re.compile(" · |, ")
+_FIRST: Final = re.compile(" · |, |，")
 """A note with less room than this is left out."""
 
 
