@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -219,6 +220,15 @@ async def test_runs_that_follow_each_other_stand_as_chapters(tmp_path: Path) -> 
         for _ in range(17):
             await desk.press("[")
         assert "A micro framework." in desk.screen and "Many do." not in desk.screen
+
+
+async def test_before_its_first_change_a_breaker_has_the_threshold_that_held_then(tmp_path: Path) -> None:
+    record(tmp_path, story())
+    store = RunStore(tmp_path)
+    shown = opened([store.load(store.find("r1"))], 3)
+    async with replay(shown=shown, at=OPENED - 1) as desk:
+        assert re.search(r"○ read_file +CLOSED +1/5", desk.screen)
+        assert "/3" not in desk.screen
 
 
 async def test_another_record_with_the_same_numbers_is_drawn_anew() -> None:

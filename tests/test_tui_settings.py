@@ -17,6 +17,7 @@ from tests.tui_session import ScriptedSession
 from tui_agent.cli_dashboard import DashboardSession, _app
 from tui_agent.remembered import keep_theme, read_theme, remembered_file
 from tui_agent.request import RunRequest
+from tui_agent.session import Session
 from tui_agent.settings import Settings, documented
 from tui_agent.splash import Splash
 from tui_agent.tui import keys
@@ -146,6 +147,12 @@ def test_the_command_line_starts_with_the_theme_that_was_kept(said: str | None, 
     session: Any = DashboardSession(ScriptedSession(), RunRequest(repo=""), None)
     app = _app(session, RunRequest(repo=""), Settings(theme=said) if said else Settings(), Splash(), None)
     assert app.theme == shown
+
+
+def test_the_breakers_threshold_is_the_sessions_also_where_the_demo_sets_its_own() -> None:
+    session: Any = DashboardSession(Session(Settings(), demo=True), RunRequest(repo=""), None)
+    app = _app(session, RunRequest(repo=""), Settings(), Splash(), None)
+    assert {row.threshold for row in app._stage.state.breakers.values()} == {3}
 
 
 def test_what_is_kept_is_the_users_alone_and_replaced_whole() -> None:

@@ -160,7 +160,7 @@ def _app(
         wanted if wanted.repo else None,
         replay=replay,
         context_limit=settings.context_limit if settings.api_key and wanted.engine != "survey" else None,
-        threshold=settings.breaker_threshold,
+        threshold=session.settings.breaker_threshold,  # the demo has its own
         api_url=settings.github_api_url,
         theme=settings.theme,
         preferences=Preferences(settings, remembered.read_theme(), remembered.keep_theme),

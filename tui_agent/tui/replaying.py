@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
+from tui_agent.events import BreakerChanged
 from tui_agent.i18n import say
 from tui_agent.request import RunRequest
 from tui_agent.resilience.clock import Clock
@@ -38,9 +39,11 @@ def opened(records: Sequence[Record], threshold: int) -> Opened:
 
     Args:
         records: oldest first, at least one.
-        threshold: failures that open a breaker, until an event says so.
+        threshold: failures that open a breaker, where no event says so.
     """
     last = records[-1].summary
+    changes = (event for record in records for event in record.events if isinstance(event, BreakerChanged))
+    threshold = next((event.threshold for event in changes), threshold)  # what held then, from the first event on
     return Opened(
         player=Player([Reel(record.summary.began, record.events) for record in records], threshold=threshold),
         request=records[-1].request or RunRequest(repo=last.repo, question=last.question, ref=last.ref),
