@@ -140,7 +140,8 @@ ECOSYSTEMS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
         },
         [
             "`pyproject.toml` could not be parsed",
-            "`package.json` could not be parsed (`nested too deeply`)"[:38],
+            # In whose words is up to the version of Python, as is how deep is too deep.
+            "`package.json` could not be parsed (`",
             "`pom.xml` could not be parsed (`it declares a document type, which is refused`).",
             "`Cargo.toml` is in the root and could not be read.",
         ],

@@ -25,7 +25,7 @@ from tui_agent.settings_kinds import (
     seconds,
     whole,
 )
-from tui_agent.settings_profiles import KEY_NAMES, NO_KEY, Profile, all_profiles, applied, choose, is_paired
+from tui_agent.settings_profiles import KEY_NAMES, NO_KEY, Profile, all_profiles, applied, choose, is_led_away, is_paired
 from tui_agent.settings_sources import RANKS, Config, Found, bad_value, read_config, read_env_file
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ class Settings:
             usual = key != "api_key" or not secret.profile or secret.name in KEY_NAMES
             if usual and getattr(self, address) == getattr(type(self), address):
                 continue
-            if endpoint.rank < secret.rank:
+            if endpoint.rank < secret.rank or is_led_away(secret, endpoint):
                 raise UsageError(
                     f"{endpoint.label} would send {secret.label} to another host: a key goes only to the default "
                     f"endpoint or to one set in the same place or a higher one. Set {endpoint.name} there, or unset it."
