@@ -255,3 +255,19 @@ async def test_a_folder_without_history_is_looked_at_again_by_a_process_that_no_
             follows = told.of(RunStarted)[0].run_id
     assert [told.of(ToolFinished)[-1].result.get("content") for told in heard] == ["before", "after"]
     assert [any("has no history" in notice.text for notice in told.of(Notice)) for told in heard] == [False, True]
+
+
+@pytest.mark.parametrize("change", [{"path": None}, {"content": 5}, {"characters": "many"}, {"characters": None}])
+async def test_an_observation_that_no_tool_makes_does_not_stop_a_question(change: dict[str, Any]) -> None:
+    github, model = FakeGitHub(FILES), FakeModel([*FIRST, *SECOND])
+    _, events = await first_run(github, model)
+    odd = [
+        replace(event, result=event.result | change)
+        if isinstance(event, ToolFinished) and event.arguments.get("path") == "README.md"
+        else event
+        for event in events
+    ]
+    second, _ = make_run(github, model, question="And more.py?", max_turns=5)
+    second.follow(from_events([(RunRequest(repo="octo/demo"), odd)]))
+    finished = await second.execute()
+    assert finished.outcome == "completed" and "Files read (2 of 3)" in finished.report

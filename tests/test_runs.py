@@ -539,6 +539,17 @@ def test_a_conversation_is_found_from_its_last_run_and_a_ring_has_an_end(store: 
     assert len(store.chain(last)) <= 2
 
 
+@pytest.mark.parametrize("before", ["last", "aa", "/file", " aaa", ""])
+def test_a_record_goes_on_with_the_run_of_that_very_id_and_no_other(store: RunStore, before: str) -> None:
+    first = written(store, "aaa")
+    follows = str(first) if before == "/file" else before
+    last = store.find(str(written(store, "ccc", began=BEGAN - 1, follows=follows)))
+    assert store.chain(last) == [last]
+    with pytest.raises(RecordError, match="among the records any more"):
+        store.of(follows)
+    assert store.of("aaa").path == first
+
+
 # -- sessions -------------------------------------------------------------------------------------
 
 

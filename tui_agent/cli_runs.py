@@ -214,7 +214,7 @@ def _older(store: RunStore, record: Record, named: Sequence[str]) -> str:
     previous = next((event.previous for event in record.events if isinstance(event, RunStarted)), None)
     if previous is not None:
         with contextlib.suppress(RecordError):  # it may have been deleted
-            return store.find(previous).run_id
+            return store.of(previous).run_id
     folder = Path(record.request.repo) if record.request is not None and run.source == "local" else None
     last = store.previous(run.repo, run.source, folder, before=run.began)
     if last is not None:

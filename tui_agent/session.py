@@ -209,7 +209,7 @@ class Session:
 
         def read() -> tuple[Earlier, Record]:
             store = RunStore()
-            records = [store.load(summary) for summary in store.chain(store.find(run_id))]
+            records = [store.load(summary) for summary in store.chain(store.of(run_id))]
             asked = [record.request or RunRequest(repo=record.summary.repo) for record in records]
             told = [record.events for record in records]
             return from_events(list(zip(asked, told, strict=True))), records[-1]

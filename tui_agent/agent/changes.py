@@ -120,9 +120,11 @@ class Changes(Undertaking):
         checked = await ground(self.before.report, observed, snapshot, self.plan, self.clock.time())
         still = checked.supported if isinstance(checked, Grounding) else list(self.before.supported)
         known = {
-            event.arguments.get("path") for event in observed if event.tool == "read_file" and event.outcome == "ok"
+            str(event.arguments.get("path"))
+            for event in observed
+            if event.tool == "read_file" and event.outcome == "ok"
         }
-        stale = outdated(self.before.supported, still, files, frozenset(str(path) for path in known))
+        stale = outdated(self.before.supported, still, files, frozenset(known))
         old_messages = self.before.left.conversation.whole()
         old_figures = await asyncio.to_thread(profile, old_messages, self.before.when)
         report = text(

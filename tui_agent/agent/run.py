@@ -124,7 +124,10 @@ class Run:
         self._observed.append(event)
         result = event.result
         if event.tool == "read_file" and event.outcome == "ok" and "repeated" not in result:
-            path, content, total = str(result["path"]), str(result["content"]), int(result["characters"])
+            path, content, total = result.get("path"), result.get("content"), result.get("characters")
+            if not (isinstance(path, str) and isinstance(content, str) and isinstance(total, int)):
+                # no tool of this program says that, but a record may
+                return
             known = self._read.setdefault(path, FileRead(path, 0, total))
             # It may have been told whole once more, its first answer having been shortened in the history.
             if (path, content) not in self._windows:

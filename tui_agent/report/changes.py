@@ -108,7 +108,7 @@ def outdated(
         files: what differs between the trees.
         read: the changed files that were read anew.
     """
-    holds = {(item.get("kind"), item.get("claim")) for item in still}
+    holds = {(str(item.get("kind")), str(item.get("claim"))) for item in still}
     removed, changed = set(files.removed), set(files.changed)
     found: list[Stale] = []
     for item in supported:
@@ -117,7 +117,7 @@ def outdated(
         is_file = isinstance(path, str)
         if is_file and path in removed:
             found.append(Stale(claim, path, "gone"))
-        elif (item.get("kind"), claim) in holds:
+        elif (str(item.get("kind")), claim) in holds:
             continue
         elif is_file and path in changed:
             found.append(Stale(claim, path, "differs" if path in read else "changed"))

@@ -68,7 +68,7 @@ class RunStore:
             return runs[0]
         if text.endswith(SUFFIX) or "/" in text or os.sep in text:
             return read_summary(Path(text).expanduser())
-        named = {path: match[1] for path in self._files() if (match := NAME.fullmatch(path.name))}
+        named = self._named()
         found = {path: run_id for path, run_id in named.items() if text and run_id.startswith(text)}
         exact = [path for path, run_id in found.items() if run_id == text]
         paths = exact or sorted(found)
@@ -78,6 +78,17 @@ class RunStore:
             several = ", ".join(found[path] for path in paths[:3]) + (", …" if len(paths) > 3 else "")
             raise RecordError(f'"{one_line(text, 60)}" could be {several}: write more of the name.')
         return read_summary(paths[0])
+
+    def of(self, run_id: str) -> RunSummary:
+        """The run of this very id, as one record names another; no beginning of one, no `last` and no file.
+
+        Raises:
+            RecordError: there is none.
+        """
+        path = next((path for path, name in self._named().items() if name == run_id), None)
+        if path is None:
+            raise RecordError(f'There is no run "{one_line(run_id, 60)}" among the records any more.')
+        return read_summary(path)
 
     def load(self, run: RunSummary | Path) -> Record:
         """All of a run.
@@ -122,7 +133,7 @@ class RunStore:
         while (before := chain[0].follows) is not None and before not in seen:
             seen.add(before)
             try:
-                chain.insert(0, self.find(before))
+                chain.insert(0, self.of(before))
             except RecordError:
                 break
         return chain
@@ -156,6 +167,10 @@ class RunStore:
             if is_it and is_whole and (folder is None or _lies_at(asked, folder)):
                 found = run if found is None or run.began > found.began else found
         return found
+
+    def _named(self) -> dict[Path, str]:
+        """The records with their runs' ids, as their names tell them."""
+        return {path: match[1] for path in self._files() if (match := NAME.fullmatch(path.name))}
 
     def _files(self) -> _Paths:
         """Every file that may be a record."""
