@@ -17,6 +17,7 @@ from tui_agent.events import RunStarted
 from tui_agent.frontends import run_texts
 from tui_agent.frontends.json_lines import JsonLines
 from tui_agent.frontends.printer import Printer
+from tui_agent.i18n import count, say
 from tui_agent.redact import Redactor
 from tui_agent.request import RunRequest, UsageError
 from tui_agent.runs.store import Record, RecordError, RunStore
@@ -135,14 +136,14 @@ def _delete(store: RunStore, names: Sequence[str], options: Namespace) -> int:
         raise UsageError("`runs delete` takes the runs to delete, or --all.")
     if options.all:
         deleted, kept = store.delete_all()
-        code = _say(f"deleted: {deleted} {'run' if deleted == 1 else 'runs'}\n")
+        code = _say(count("deleted: {number} run", "deleted: {number} runs", deleted) + "\n")
         if kept:
             complain(f"{kept} {'run is' if kept == 1 else 'runs are'} still running and cannot be deleted.")
         return 1 if kept else code
     # All are found before the first one goes.
     for run in {run.path: run for run in map(store.find, names)}.values():
         store.delete(run)
-        _say(f"deleted: {run_texts.one_run(run)}\n")
+        _say(say("deleted: {run}", run=run_texts.one_run(run)) + "\n")
     return 0
 
 

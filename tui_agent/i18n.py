@@ -70,14 +70,27 @@ def told(text: str, depth: int = 0) -> str:
     """
     if _texts is None or not text:
         return text
-    if (known := _texts.gettext(text)) != text:
-        return known
+    for known in (_texts.pgettext(TOLD, text), _texts.gettext(text)):
+        if known != text:
+            return known
     for pattern, translation in _sentences:
         if (found := pattern.fullmatch(text)) is not None:
             parts = found.groupdict()
             if depth < DEEPEST:
                 parts = {name: told(part, depth + 1) for name, part in parts.items()}
             return translation.format(**parts)
+    return _pieces(text, depth)
+
+
+def _pieces(text: str, depth: int) -> str:
+    """Several sentences in a row, each of them translated where it is known."""
+    for joint, end, between in (("; ", "", "；"), (". ", ".", "")):
+        first, *others = text.split(joint)
+        if others and depth < DEEPEST:
+            parts = [*(part + end for part in (first, *others[:-1])), others[-1]]
+            done = [told(part, depth + 1) for part in parts]
+            if done != parts:
+                return between.join(done)
     return text
 
 

@@ -266,7 +266,7 @@ class Settings:
     def key_wanted(self) -> str:
         """What to do for a key, as the end of a sentence."""
         name, *others = self.key_names
-        return f"set {name}" + (f" (or {others[0]})" if others else "")
+        return f"set {name} (or {others[0]})" if others else f"set {name}"
 
     @property
     def quirks(self) -> frozenset[str]:

@@ -6,7 +6,9 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tui_agent.i18n import say
 from tui_agent.request import UsageError
+from tui_agent.safe_text import cell_width
 from tui_agent.transports.cache_store import LIMIT, ForeignFile, Store, cache_folder, is_damage
 
 
@@ -43,8 +45,10 @@ def answer(arguments: Sequence[str], folder: Path | None = None) -> str:
 
 def _show(store: Store) -> str:
     totals = store.totals()
-    size = f"{_megabytes(totals.size)} of at most {_megabytes(LIMIT)}"
-    return f"place    {store.folder}\nsize     {size}\nentries  {totals.entries:,}"
+    size = say("{size} of at most {most}", size=_megabytes(totals.size), most=_megabytes(LIMIT))
+    facts = ((say("place"), store.folder), (say("size"), size), (say("entries"), f"{totals.entries:,}"))
+    wide = max(cell_width(name) for name, _ in facts) + 2
+    return "\n".join(f"{name}{' ' * (wide - cell_width(name))}{fact}" for name, fact in facts)
 
 
 def _clear(store: Store) -> str:
@@ -57,7 +61,7 @@ def _clear(store: Store) -> str:
         store.set_aside()
         before = store.totals()
     store.clear()
-    return f"forgotten: {before.entries:,} entries, {_megabytes(before.size)}"
+    return say("forgotten: {entries:,} entries, {size}", entries=before.entries, size=_megabytes(before.size))
 
 
 def _megabytes(size: int) -> str:

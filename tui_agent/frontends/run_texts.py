@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from tui_agent.events import Grounding, JsonObject, RunFinished, RunStarted, Snapshot
+from tui_agent.i18n import count, say, told
 from tui_agent.report.export import ReportDocument
 from tui_agent.runs.reading import Record
 from tui_agent.runs.summary import RunSummary
@@ -33,7 +34,7 @@ def listing(runs: Sequence[RunSummary], width: int) -> list[str]:
         [
             one_line(run.run_id, 20)[: _SHORT_ID if narrow else None],
             one_line(run.repo, min(30, max(10, width // 5))),
-            run.outcome,
+            say(run.outcome),
             when(run.began)[5 if narrow else 0 :],
             (run.commit or "-")[:_SHORT_COMMIT],
             f"{run.tokens:,}",
@@ -71,7 +72,7 @@ def page(record: Record) -> str:
     """The facts of a run, then its report, as text that is safe for a terminal."""
     finished = _last(record)
     report = visible(finished.report.rstrip()) if finished else ""
-    head = "\n".join(f"{name:<12}{one_line(text)}" for name, text in _facts(record, finished) if text)
+    head = "\n".join(f"{_filled(name, 12)}{one_line(text)}" for name, text in _facts(record, finished) if text)
     return f"{head}\n\n{report}\n" if report else f"{head}\n"
 
 
@@ -112,21 +113,22 @@ def document_of(record: Record) -> ReportDocument | None:
 def _facts(record: Record, finished: RunFinished | None) -> list[tuple[str, str]]:
     run, snapshot = record.summary, _snapshot(record)
     ref = snapshot.ref if snapshot else run.ref
-    spent = [f"{run.tokens:,} tokens"] if run.tokens else []
+    outcome = say(run.outcome)
+    spent = [say("{tokens} tokens", tokens=f"{run.tokens:,}")] if run.tokens else []
     if finished is not None:
-        spent.append(f"{finished.requests:,} requests to GitHub")
-    unread = f"{record.skipped:,} lines that this version cannot read" if record.skipped else ""
+        spent.append(count("{number:,} request to GitHub", "{number:,} requests to GitHub", finished.requests))
+    unread = say("{number:,} lines that this version cannot read", number=record.skipped) if record.skipped else ""
     return [
-        ("run", run.run_id),
-        ("repository", run.repo),
-        ("commit", " ".join(filter(None, (run.commit, f"({ref})" if ref else "")))),
-        ("question", run.question),
-        ("answered by", "the built-in survey, no LLM" if run.engine == "survey" else run.model),
-        ("began", f"{when(run.began)}, took {run.elapsed:.1f} s"),
-        ("outcome", f"{run.outcome}: {finished.error}" if finished and finished.error else run.outcome),
-        ("spent", ", ".join(spent)),
-        ("follows", run.follows or ""),
-        ("left out", unread),
+        (say("run"), run.run_id),
+        (say("repository"), run.repo),
+        (say("commit"), " ".join(filter(None, (run.commit, f"({ref})" if ref else "")))),
+        (say("question"), run.question),
+        (say("answered by"), say("the built-in survey, no LLM") if run.engine == "survey" else run.model),
+        (say("began"), say("{when}, took {elapsed:.1f} s", when=when(run.began), elapsed=run.elapsed)),
+        (say("outcome"), f"{outcome}: {told(finished.error)}" if finished and finished.error else outcome),
+        (say("spent"), ", ".join(spent)),
+        (say("follows"), run.follows or ""),
+        (say("left out"), unread),
     ]
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tui_agent.safe_text import one_line
+from tui_agent.i18n import count, say, told
+from tui_agent.safe_text import cell_width, one_line
 
 State = Literal["ok", "attention", "problem", "skipped"]
 SIGNS: dict[State, tuple[str, str]] = {
@@ -46,13 +47,14 @@ def as_text(findings: Iterable[Finding], clean: Callable[[str], str], *, signs: 
         signs: whether the terminal has more than ASCII.
     """
     found = list(findings)
-    wide = max((len(one.name) for one in found), default=0)
+    wide = max((cell_width(told(one.name)) for one in found), default=0)
     lines = []
     for one in found:
-        begin = f"{SIGNS[one.state][0 if signs else 1]} {one.state:<9}  "
-        lines.append(f"{begin}{one.name:<{wide}}  {_line(one.text, clean)}")
+        begin = f"{SIGNS[one.state][0 if signs else 1]} {_padded(told(one.state), 9)}  "
+        lines.append(f"{begin}{_padded(told(one.name), wide)}  {_line(told(clean(one.text)), clean)}")
         if one.todo:
-            lines.append(f"{' ' * (len(begin) + wide + 2)}{'→' if signs else '->'} {_line(one.todo, clean)}")
+            blanks = " " * (cell_width(begin) + wide + 2)
+            lines.append(f"{blanks}{'→' if signs else '->'} {_line(told(clean(one.todo)), clean)}")
     return "\n".join(lines)
 
 
@@ -61,9 +63,15 @@ def summary(findings: Iterable[Finding]) -> str:
     states = [one.state for one in findings]
     problems, attention = states.count("problem"), states.count("attention")
     if not problems:
-        return "No problem." if not attention else f"No problem; {attention} for your attention."
-    many = "1 problem" if problems == 1 else f"{problems} problems"
-    return f"{many}." if not attention else f"{many}; {attention} for your attention."
+        return (
+            say("No problem.") if not attention else say("No problem; {number} for your attention.", number=attention)
+        )
+    many = count("{number} problem", "{number} problems", problems)
+    return (
+        f"{many}{say('.')}"
+        if not attention
+        else say("{many}; {number} for your attention.", many=many, number=attention)
+    )
 
 
 def as_json(findings: Iterable[Finding], clean: Callable[[str], str], version: str) -> dict[str, Any]:
@@ -79,6 +87,10 @@ def as_json(findings: Iterable[Finding], clean: Callable[[str], str], version: s
 def is_well(findings: Iterable[Finding]) -> bool:
     """Whether nothing is a problem."""
     return all(one.state != "problem" for one in findings)
+
+
+def _padded(text: str, cells: int) -> str:
+    return text + " " * (cells - cell_width(text))
 
 
 def _line(text: str, clean: Callable[[str], str]) -> str:

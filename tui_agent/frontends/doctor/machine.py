@@ -41,7 +41,7 @@ def python() -> Finding:
 def extras() -> Finding:
     """What only some installations have."""
     has = {extra: find_spec(module) is not None for extra, module in EXTRAS.items()}
-    text = ", ".join(f"{extra} {'installed' if there else 'not installed'}" for extra, there in has.items())
+    text = "; ".join(f"{extra} installed" if there else f"{extra} not installed" for extra, there in has.items())
     missing = [extra for extra, there in has.items() if not there]
     todo = f"only if you want it: pip install 'repo-agent-tui[{','.join(missing)}]'" if missing else ""
     return Finding("extras", "ok", text, todo)

@@ -23,8 +23,9 @@ def files(config_file: Path, env_file: Path, settings: Settings | None, error: s
         error: why not.
     """
     there = [path for path in (config_file, env_file) if _is_there(path)]
-    looked = f"{config_file} {'is read' if config_file in there else 'is not there'}; "
-    looked += f"{env_file} {'is read' if env_file in there else 'is not there'}"
+    looked = "; ".join(
+        f"{path} is read" if path in there else f"{path} is not there" for path in (config_file, env_file)
+    )
     if settings is None:
         return [Finding("settings", "problem", error, "mend it; nothing that depends on it was looked at")]
     open_to_all = [path for path in there if _holds_a_key(path, config_file, settings) and _is_open(path)]

@@ -10,10 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen, Screen
-from textual.widgets import Static
 
 from tui_agent.i18n import mark, say
 from tui_agent.tui.keys import HELP
+from tui_agent.tui.widgets.prose import Prose
 from tui_agent.tui.words import padded
 
 SHAPES: tuple[tuple[str, str, str], ...] = (
@@ -66,7 +66,7 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll(id="help") as box:
             box.border_title = say("Help")
             box.border_subtitle = say("esc closes")
-            yield Static(self._text())
+            yield Prose(self._text())
 
     def on_mount(self) -> None:
         """Let the keys scroll it."""

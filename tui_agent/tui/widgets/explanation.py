@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.content import Content
-from textual.widgets import Static
 
 from tui_agent import events as ev
 from tui_agent.explanations import explain
 from tui_agent.i18n import mark, say
 from tui_agent.safe_text import visible
 from tui_agent.tui.state import Area, DashboardState
+from tui_agent.tui.widgets.prose import Prose
 
 NOTHING = mark("Nothing has happened yet: each event is explained here as it comes.")
 
 
-class ExplanationPanel(Static):
+class ExplanationPanel(Prose):
     """A title and a few sentences on the last event."""
 
     AREAS: ClassVar[tuple[Area, ...]] = (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from textual.content import Content
-from textual.widgets import Static
 
 from tui_agent.events import Level
 from tui_agent.i18n import told
 from tui_agent.safe_text import visible
+from tui_agent.tui.widgets.prose import Prose
 from tui_agent.tui.words import Sign
 
 SIGNS: dict[Level, Sign] = {
@@ -17,7 +17,7 @@ SIGNS: dict[Level, Sign] = {
 }
 
 
-class MessageLine(Static):
+class MessageLine(Prose):
     """The latest sentence; takes no room while there is none."""
 
     def __init__(self) -> None:
