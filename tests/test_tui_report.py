@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.geometry import Region
 from textual.widgets import OptionList
 
+from tests.tui_desk import dashboard
 from tui_agent import events as ev
 from tui_agent.tui.saving import picture_of
 from tui_agent.tui.screens.evidence import EvidenceScreen
@@ -413,6 +414,19 @@ async def test_v_lists_the_claims_what_was_not_observed_first() -> None:
         assert not isinstance(app.screen, EvidenceScreen)
         assert "made_up()" in shown_text(app), "enter on what has no address goes to its place"
         assert app.pane.view.scroll_offset.y > 20
+
+
+async def test_v_lists_the_claims_whatever_pane_has_the_focus() -> None:
+    async with dashboard() as desk:
+        desk.session.tell(grounding())
+        desk.session.finish("completed", CLAIMS)
+        await desk.settle()
+        for pane in "1234":
+            await desk.press(pane, "v")
+            assert isinstance(desk.app.screen, EvidenceScreen), pane
+            await desk.press("escape")
+        await desk.press("a", "v")
+        assert not isinstance(desk.app.screen, EvidenceScreen), "in the input it is a letter"
 
 
 async def test_v_says_that_there_is_nothing_while_nothing_was_checked() -> None:

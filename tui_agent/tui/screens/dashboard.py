@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Region
 from textual.message import Message
@@ -77,6 +78,10 @@ class DashboardScreen(Screen[None]):
     class Ready(Message):
         """Every pane is mounted and can be drawn."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # the report's border tells it whatever pane has the focus
+        Binding("v", "app.evidence", show=False),
+    ]
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
     AUTO_FOCUS = ""
