@@ -90,6 +90,8 @@ async def test_a_model_where_nobody_listens_fails_before_anything_was_observed()
     assert heard.finished["outcome"] == "failed" and heard.finished["elapsed"] <= longest(0.1)
     assert "no connection to the model's server" in heard.finished["error"]
     assert "before anything had been observed" in heard.finished["error"]
+    todo = "`repo-agent-tui doctor` looks at the endpoint; --engine survey needs no model."
+    assert heard.finished["error"].endswith(todo), "what to do"
 
 
 async def test_a_model_that_never_reads_what_it_is_sent_is_given_up() -> None:

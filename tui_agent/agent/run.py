@@ -195,7 +195,7 @@ class Run:
         except OutOfTokens:
             return await self._survey_instead(NO_TOKENS_LEFT)
         except (ModelRefused, Trouble, Unavailable) as error:
-            return await self._survey_instead(model_lost(str(error)))
+            return await self._survey_instead(model_lost(str(error)), is_model_lost=True)
         if not report:
             return await self._survey_instead(progress.reason or NO_REPORT)
         outcome: Outcome = "partial" if progress.reason else "completed"
@@ -283,12 +283,15 @@ class Run:
             price=plan.price,
         )
 
-    async def _survey_instead(self, reason: Reason) -> _End:
-        """The model is lost: a report from the observations, where there are any, by the survey's writer."""
+    async def _survey_instead(self, reason: Reason, *, is_model_lost: bool = False) -> _End:
+        """No model writes: a report from the observations, where there are any, by the survey's writer."""
         loop = self._loop
         assert loop is not None
         if not loop.progress.observed:
-            return _End("failed", "", f"{reason.en[:1].upper()}{reason.en[1:]}, before anything had been observed.")
+            sentence = f"{reason.en[:1].upper()}{reason.en[1:]}, before anything had been observed."
+            if is_model_lost:
+                sentence = f"{sentence} `repo-agent-tui doctor` looks at the endpoint; --engine survey needs no model."
+            return _End("failed", "", sentence)
         loop.progress.reason = reason
         messages = [*loop.conversation.whole(), *await self._root_listing()]
         report = await asyncio.to_thread(self.write_survey, messages)
