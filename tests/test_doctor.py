@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli_fakes import be_alone
+from tests.records import record, story
 from tests.servers.expect import FILES
 from tests.servers.github import GitHubServer
 from tests.servers.http import Answer, Deaf, Unreachable
@@ -21,6 +22,7 @@ from tests.servers.turns import call, failure, say, usage
 from tui_agent.cli import main
 from tui_agent.frontends.doctor import machine, services
 from tui_agent.frontends.doctor.terminal import terminal
+from tui_agent.runs.store import RunStore
 from tui_agent.transports.cache_store import cache_folder
 
 READY = [call("report_ready", {"word": "ok"}), usage(80, 12)]
@@ -234,6 +236,13 @@ def test_a_damaged_cache_and_a_folder_in_the_way_are_told(capsys: pytest.Capture
     state.write_text("a file", encoding="utf-8")
     code, found, _ = doctor(capsys, "--offline")
     assert (code, found["records"]["state"]) == (1, "problem") and found["records"]["todo"]
+
+
+def test_one_recorded_run_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    record(RunStore().folder, story("r1"))
+    assert doctor(capsys, "--offline")[1]["records"]["text"].startswith("1 run, ")
+    record(RunStore().folder, story("r2"))
+    assert doctor(capsys, "--offline")[1]["records"]["text"].startswith("2 runs, ")
 
 
 def test_it_is_told_in_lines_with_a_sign_and_a_word(capsys: pytest.CaptureFixture[str]) -> None:

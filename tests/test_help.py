@@ -46,6 +46,11 @@ def test_every_command_has_a_page_that_says_what_it_takes_and_nothing_else(capsy
         assert shown == {options[taken][-1] for taken in {*page.takes, "help"}}, name
 
 
+def test_the_doctors_page_does_not_promise_events(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(help_of(capsys, "doctor").split())
+    assert "one event per line on stdout; with `runs` one run per line, with `doctor` one object" in text
+
+
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - {"demo"}))
 def test_what_a_page_leaves_out_the_command_refuses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     refused = {"plain": ["--print"], "offline": ["--offline"], "all": ["--all"], "http": ["--http", "0"]}

@@ -261,6 +261,13 @@ async def test_the_lanes_ask_for_time_only_while_a_call_is_under_way() -> None:
         assert "ok 2.0 s" in "\n".join(await lines())
 
 
+async def test_none_yet_is_said_only_while_there_may_be_some() -> None:
+    screen = "\n".join(await drawn(LanesPane(), run_of(), 1, (60, 6)))
+    assert "No tool has been called yet." in screen
+    screen = "\n".join(await drawn(LanesPane(), run_of((1.0, finished("completed", "Done."))), 2, (60, 6)))
+    assert "No tool was called." in screen and "yet" not in screen
+
+
 async def test_names_of_calls_are_text() -> None:
     state = run_of((0, started("c", HOSTILE, path=HOSTILE)))
     screen = "\n".join(await drawn(LanesPane(), state, 1, (120, 6)))

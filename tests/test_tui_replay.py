@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace as but
 from pathlib import Path
 
 import pytest
 
 from tests.records import REPORT, record, story
 from tests.tui_desk import SIZES, WIDE, Desk, dashboard
-from tests.tui_session import ScriptedSession, breaker, started
+from tests.tui_session import ScriptedSession, breaker, finished, started
 from tui_agent import events as ev
+from tui_agent.explanations import explain
 from tui_agent.request import RunRequest
 from tui_agent.runs.store import RunStore
 from tui_agent.tui.replay import Player, Reel
@@ -265,6 +267,19 @@ async def test_a_run_that_goes_on_is_explained_too() -> None:
         desk.session.tell(ev.RateLimitWait(call_id=None, name="llm", kind="secondary", seconds=9, until=2e9))
         await desk.settle()
         assert "Waiting 9 s for the rate limit" in desk.screen
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ((1, 1, 1), "1 turn, 1 tool call, 1 request, 0.3 s."),
+        ((2, 0, 1500), "2 turns, 0 tool calls, 1500 requests, 0.3 s."),
+    ],
+)
+def test_the_end_is_explained_in_the_number_that_it_has(numbers: tuple[int, int, int], told: str) -> None:
+    turns, calls, requests = numbers
+    end = but(finished("completed", "", elapsed=0.3), turns=turns, tool_calls=calls, requests=requests)
+    assert explain(end).text.endswith(told)
 
 
 async def test_what_an_explanation_quotes_acts_on_no_terminal() -> None:

@@ -235,7 +235,11 @@ def build_parser() -> Parser:
         dest="plain",
         help=mark("no dashboard: trace on stderr, report (Markdown) on stdout; assumed where stdout is no terminal"),
     )
-    either.add_argument("--json", action="store_true", help=mark("no dashboard: one event per line on stdout"))
+    either.add_argument(
+        "--json",
+        action="store_true",
+        help=mark("no dashboard: one event per line on stdout; with `runs` one run per line, with `doctor` one object"),
+    )
 
     other = parser.add_argument_group(mark("more"))
     other.add_argument("--no-cache", action="store_true", help=mark("no cache at all"))

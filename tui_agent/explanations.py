@@ -308,11 +308,11 @@ def _run_finished(event: ev.RunFinished) -> Explanation:
     return Explanation(
         say("The run ends: {outcome}", outcome=say(event.outcome)),
         say(
-            "{how} {turns} turns, {tool_calls} tool calls, {requests} requests, {elapsed:.1f} s.",
+            "{how} {turns}, {tool_calls}, {requests}, {elapsed:.1f} s.",
             how=how,
-            turns=event.turns,
-            tool_calls=event.tool_calls,
-            requests=event.requests,
+            turns=count("{number:,} turn", "{number:,} turns", event.turns),
+            tool_calls=count("{number:,} tool call", "{number:,} tool calls", event.tool_calls),
+            requests=count("{number} request", "{number} requests", event.requests),
             elapsed=event.elapsed,
         ),
     )

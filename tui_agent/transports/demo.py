@@ -126,5 +126,5 @@ class Narrator:
             case ToolFinished(outcome="fallback", tool=tool):
                 return f"Fallback: {tool} cannot be had, so the agent is told why and what is known, and goes on."
             case RunFinished(outcome="completed"):
-                return "Done: despite every fault the report is whole. Press r to watch again, q to leave."
+                return "Done: despite every fault the report is whole. In the dashboard r plays it again, q leaves."
         return ""

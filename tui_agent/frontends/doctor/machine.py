@@ -67,7 +67,9 @@ def cache() -> Finding:
         if not whole:
             text = f"its file in {store.folder} is damaged, or not ours"
             return Finding("cache", "attention", text, "a run sets it aside by itself; `cache clear` deletes it")
-        return _usable("cache", store.folder, f"{totals.entries:,} replies, {_size(totals.size, LIMIT)}")
+        size = _size(totals.size, LIMIT)
+        text = f"1 reply, {size}" if totals.entries == 1 else f"{totals.entries:,} replies, {size}"
+        return _usable("cache", store.folder, text)
 
     return _looked("cache", look, "--no-cache does without")
 
@@ -83,7 +85,7 @@ def records() -> Finding:
         except RecordError as error:
             return Finding("records", "problem", str(error), "make the folder yours, or use --no-record")
         size = sum(path.stat().st_size for path in store.folder.glob("*")) if store.folder.is_dir() else 0
-        text = f"{len(runs)} runs, {size / 1e6:.1f} MB"
+        text = f"1 run, {size / 1e6:.1f} MB" if len(runs) == 1 else f"{len(runs)} runs, {size / 1e6:.1f} MB"
         finding = _usable("records", store.folder, text)
         if store.unreadable and finding.state == "ok":
             text = f"{finding.text}; {store.unreadable} cannot be read as a run by this version"

@@ -30,11 +30,16 @@ class LanesView(LinesView, can_focus=True):
         super().__init__(id="lanes-view")
         self._lanes: list[Call] = []
         self._now = 0.0
+        self._over = False
         self._follow = True
         self._lines: list[Strip] | None = None
 
-    def show(self, lanes: list[Call], now: float) -> None:
-        """Draw these calls as they stand at `now` (run seconds), keeping to the newest unless scrolled away."""
+    def show(self, lanes: list[Call], now: float, *, over: bool = False) -> None:
+        """Draw these calls as they stand at `now` (run seconds), keeping to the newest unless scrolled away.
+
+        Once the run is `over`, none at all is told as all there were.
+        """
+        self._over = over
         self._lanes = lanes
         self._fit()
         self.go(now)
@@ -85,7 +90,8 @@ class LanesView(LinesView, can_focus=True):
         top = self.scroll_offset.y
         lanes = self._lanes[top : top + max(height - AXIS_LINES, 0)]
         if not lanes:
-            return [self._strip(Content.styled(say("No tool has been called yet."), "$foreground-muted"), width)]
+            none = say("No tool was called.") if self._over else say("No tool has been called yet.")
+            return [self._strip(Content.styled(none, "$foreground-muted"), width)]
         columns, span = Columns.fitting(width), span_of(lanes, self._now)
         lines = [axis_line(columns, span)]
         for index, call in enumerate(lanes):
@@ -118,7 +124,7 @@ class LanesPane(Pane):
     def update_from(self, state: DashboardState, now: float) -> None:
         """Draw the calls as they stand at `now` (run seconds)."""
         self._state = state
-        self.view.show(state.lanes, now)
+        self.view.show(state.lanes, now, over=state.run.outcome not in ("idle", "running"))
 
     def tick(self, now: float) -> float | None:
         """Let bars grow and count down; answers the seconds until the next change, None while no call is under way."""
