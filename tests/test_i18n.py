@@ -143,6 +143,10 @@ def test_texts_numbers_and_known_sentences_are_said_in_chinese(chinese: None) ->
     assert told("X (in the environment) must be a whole number of at least 1, not 'x'.") == (
         "环境变量 X 必须是不小于 1 的整数，而不是 'x'。"
     )
+    assert told("The breaker of snapshot is half-open and its probe is under way; nothing else is sent meanwhile.") == (
+        "snapshot 的熔断器处于半开，正在探测；其间不发送其他请求。"
+    ), "a name stays one, though it is a word as well"
+    assert told("x is read; y is not there") == "已读取 x；y 不存在"
     assert told("Something {else} that nobody knows") == "Something {else} that nobody knows"
     assert say("") == told("") == ""
 

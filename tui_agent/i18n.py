@@ -11,7 +11,6 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Mapping, Sequence
     from gettext import GNUTranslations
     from typing import TypeVar
@@ -25,9 +24,11 @@ TOLD = "told"
 """The context (gettext's msgctxt) of sentences that are made in English and translated by `told`."""
 DEEPEST = 4
 """Sentences within sentences that are translated."""
+LONGEST = 600
+"""Characters of a text that may be a known sentence."""
 
 _texts: GNUTranslations | None = None
-_sentences: list[tuple[re.Pattern[str], str]] = []
+_sentences: list[tuple[list[str], str, str]] | None = None
 
 
 def say(text: str, /, **values: object) -> str:
@@ -68,14 +69,19 @@ def told(text: str, depth: int = 0) -> str:
 
     What stands in the places of its placeholders stays as it is, unless it is itself a known sentence.
     """
-    if _texts is None or not text:
+    global _sentences
+    # A word within a sentence is a name, whatever else is called so.
+    if _texts is None or not text or (depth and " " not in text):
         return text
     for known in (_texts.pgettext(TOLD, text), _texts.gettext(text)):
         if known != text:
             return known
-    for pattern, translation in _sentences:
-        if (found := pattern.fullmatch(text)) is not None:
-            parts = found.groupdict()
+    if len(text) > LONGEST:
+        return text
+    if _sentences is None:
+        _sentences = _known_sentences(_texts)
+    for words, pattern, translation in _sentences:
+        if (parts := _match(words, pattern, text)) is not None:
             if depth < DEEPEST:
                 parts = {name: told(part, depth + 1) for name, part in parts.items()}
             return translation.format(**parts)
@@ -98,14 +104,13 @@ def use(language: str) -> None:
     """Speak this language from now on: `ENGLISH` or `CHINESE`."""
     global _texts, _sentences
     if language != CHINESE:
-        _texts, _sentences = None, []
+        _texts, _sentences = None, None
     elif _texts is None:
         import gettext
 
         path = os.path.join(FOLDER, "zh_CN", "LC_MESSAGES", f"{DOMAIN}.mo")  # noqa: PTH118
         with open(path, "rb") as file:  # noqa: PTH123
             _texts = gettext.GNUTranslations(file)
-        _sentences = _patterns(_texts)
 
 
 def language() -> str:
@@ -165,8 +170,11 @@ def _known(name: str) -> str | None:
     return {"zh": CHINESE, "chinese": CHINESE, "中文": CHINESE, "en": ENGLISH, "english": ENGLISH}.get(name)
 
 
-def _patterns(texts: GNUTranslations) -> list[tuple[re.Pattern[str], str]]:
-    """The sentences of the catalogue that `told` knows, those with the most words of their own first."""
+def _known_sentences(texts: GNUTranslations) -> list[tuple[list[str], str, str]]:
+    """The sentences that `told` knows, those with the most words of their own first.
+
+    Each as the words between its placeholders, its pattern, and its translation.
+    """
     import re
 
     begin = f"{TOLD}\x04"
@@ -179,6 +187,16 @@ def _patterns(texts: GNUTranslations) -> list[tuple[re.Pattern[str], str]]:
     for text, translation in known.items():
         parts = re.split(r"\{(\w+)\}", text)
         pattern = "".join(f"(?P<{part}>.*)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
-        made.append((sum(map(len, parts[::2])), re.compile(pattern, re.DOTALL), translation))
-    made.sort(key=lambda one: -one[0])
-    return [(pattern, translation) for _, pattern, translation in made]
+        made.append((parts[::2], pattern, translation))
+    made.sort(key=lambda one: -sum(map(len, one[0])))
+    return made
+
+
+def _match(words: list[str], pattern: str, text: str) -> dict[str, str] | None:
+    """What stands in the places of the placeholders; None where the text is another sentence."""
+    if not text.startswith(words[0]) or not text.endswith(words[-1]) or not all(word in text for word in words):
+        return None
+    import re
+
+    found = re.fullmatch(pattern, text, re.DOTALL)
+    return None if found is None else found.groupdict()

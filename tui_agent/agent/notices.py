@@ -26,8 +26,12 @@ def receives(base_url: str, *, has_key: bool = True) -> Notice:
 
 def surveyed(*, has_key: bool, variable: str = "") -> Notice:
     """That no LLM takes part, and why."""
-    why = "The" if has_key else f"No API key is set{f' ({variable})' if variable else ''}: the"
-    return _info(f"{why} built-in survey explores by rule and computes its report; no LLM takes part.")
+    if has_key:
+        return _info("The built-in survey explores by rule and computes its report; no LLM takes part.")
+    where = f" ({variable})" if variable else ""
+    return _info(
+        f"No API key is set{where}: the built-in survey explores by rule and computes its report; no LLM takes part."
+    )
 
 
 def folder_of_that_name(repo: str) -> Notice:

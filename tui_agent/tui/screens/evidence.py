@@ -18,6 +18,18 @@ from tui_agent.safe_text import one_line
 from tui_agent.tui.state import GroundingState
 from tui_agent.tui.widgets.markdown_inline import openable
 
+KINDS = {
+    "path": mark("path"),
+    "lines": mark("lines"),
+    "version": mark("version"),
+    "number": mark("number"),
+    "date": mark("date"),
+    "name": mark("name"),
+    "sha": mark("sha"),
+    "licence": mark("licence"),
+    "code": mark("code"),
+}
+"""What a claim is, in a word."""
 MOST_SHOWN = 2_000
 """Claims that are listed."""
 
@@ -92,7 +104,7 @@ def row(item: dict[str, Any], *, bad: bool) -> Content:
     parts: Sequence[tuple[str, str]] = (
         (f"{sign} ", style),
         (one_line(str(item.get("claim", "")), 60), "bold"),
-        (f"  {say(one_line(str(item.get('kind', '')), 12))}", "$foreground-muted"),
+        (f"  {say(KINDS.get(str(item.get('kind')), ''))}", "$foreground-muted"),
         (f"\n  {one_line(told(str(where)), 90)}", style if bad else "$foreground-muted"),
     )
     return Content.assemble(*parts, *((" ↗",) if isinstance(item.get("url"), str) else ()))
