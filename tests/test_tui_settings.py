@@ -218,6 +218,18 @@ async def test_footer_help_and_palette_tell_the_keys_as_they_are_bound() -> None
     assert bound({"next_event": "K"}).told("[ ]") == "[ K"
 
 
+async def test_the_line_at_a_runs_end_tells_the_keys_as_they_are_bound() -> None:
+    async with bound_desk({"rerun": "ctrl+r", "save": "f2, ctrl+s"}) as desk:
+        desk.session.finish("completed", "# A report")
+        await desk.until(lambda: not desk.session.running)
+        await desk.settle()
+        assert "The report is written: f2 saves it, y copies it, ^r runs again." in desk.screen
+        await desk.press("ctrl+r", "escape")
+        await desk.until(lambda: not desk.session.running)
+        await desk.settle()
+        assert "^r runs it again." in desk.screen
+
+
 async def test_what_cannot_be_bound_is_told_once_and_the_usual_key_holds() -> None:
     wanted = {"rerun": "s", "nonsense": "x", "copy": "enter", "zoom": "f13+", "history": 3, "save": "f9"}
     async with bound_desk({**wanted, "help": "q"}) as desk:

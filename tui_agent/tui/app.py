@@ -106,9 +106,8 @@ class DashboardApp(CopyingApp):
         self._hands = Hands(self, session, stage, self.board.breakers, self._explain)
         self._replays = ReplayControl(stage, self.board, self._refresher, self._clock, self.set_interval, self._explain)
         self._starter = Starter(session, stage, self._runs, self._replays, self._say, self._explain, api_url)
-        self._receiver = Receiver(
-            stage, self.board, self._refresher, self._replays, Teller(stage, self._say), self.refresh_bindings
-        )
+        teller = Teller(stage, self._say, lambda name: self._preferences.bound.shown(name))
+        self._receiver = Receiver(stage, self.board, self._refresher, self._replays, teller, self.refresh_bindings)
 
     def get_default_screen(self) -> Screen[Any]:
         """The screen with the panes."""

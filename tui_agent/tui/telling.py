@@ -15,11 +15,13 @@ class Teller:
     Args:
         stage: which runs there are, and which of them is shown.
         say: shows it.
+        key: the key of an action, by its name in `[keys]`, as it is told.
     """
 
-    def __init__(self, stage: Stage, say: Callable[[ev.Level, str], None]) -> None:
+    def __init__(self, stage: Stage, say: Callable[[ev.Level, str], None], key: Callable[[str], str]) -> None:
         self._stage = stage
         self._say = say
+        self._key = key
 
     def tell(self, event: ev.Event) -> None:
         """Say it, where there is something to say; of a run that is not shown, only what is not well."""
@@ -51,15 +53,22 @@ class Teller:
     def _tell_end(self, run: Live) -> None:
         info = run.state.run
         is_told = run.asked is not None and run.asked.since is not None
-        since = say(" d tells what has changed since the last run.") if info.previous and not is_told else ""
+        since = ""
+        if info.previous and not is_told:
+            since = say(" {d} tells what has changed since the last run.", d=self._key("changes"))
         what = say("The comparison is written") if run.compares else say("The report is written")
         if info.outcome == "cancelled":
-            self._say("warning", say("Cancelled; what was seen stays. r runs it again."))
+            self._say("warning", say("Cancelled; what was seen stays. {r} runs it again.", r=self._key("rerun")))
         elif info.outcome == "failed":
             self._say("error", info.error or say("The run failed."))
         elif info.outcome == "partial":
             self._say("warning", told(info.error or mark("The run ended as partial.")) + since)
         elif run is not self._stage.run:
-            self._say("info", say("{what}: . and , go to its tab, the last one.", what=what))
+            on, back = self._key("next_run"), self._key("previous_run")
+            self._say("info", say("{what}: {on} and {back} go to its tab, the last one.", what=what, on=on, back=back))
         else:
-            self._say("info", say("{what}: s saves it, y copies it, r runs again.{since}", what=what, since=since))
+            s, y, r = map(self._key, ("save", "copy", "rerun"))
+            text = say(
+                "{what}: {s} saves it, {y} copies it, {r} runs again.{since}", what=what, s=s, y=y, r=r, since=since
+            )
+            self._say("info", text)
