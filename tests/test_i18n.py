@@ -15,12 +15,16 @@ from tests import catalogue
 from tests.records import story
 from tests.test_startup import imported_by
 from tests.test_tui_snapshots import compare, frame
+from tests.tui_desk import dashboard
+from tests.tui_session import ScriptedSession
 from tui_agent import i18n
 from tui_agent.agent.prompts import PRESETS, PRESETS_IN_CHINESE, preset_question, task
 from tui_agent.cli import main
+from tui_agent.cli_dashboard import DashboardSession
 from tui_agent.cli_options import wrapped
 from tui_agent.explanations import explain
 from tui_agent.i18n import CHINESE, ENGLISH, count, say, told
+from tui_agent.request import RunRequest
 from tui_agent.safe_text import cell_width
 
 ZH = "zh_CN"
@@ -219,7 +223,7 @@ def test_the_trace_that_is_printed_is_in_chinese(
 # -- the dashboard --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("state", ["running", "completed"])
+@pytest.mark.parametrize("state", ["idle", "running", "completed"])
 @pytest.mark.parametrize("width", [40, 60, 80, 160])
 async def test_the_dashboard_in_chinese_looks_as_it_did(chinese: None, width: int, state: str) -> None:
     seen = await frame(width, state)
@@ -230,3 +234,17 @@ async def test_the_dashboard_in_chinese_looks_as_it_did(chinese: None, width: in
 def test_the_tests_do_without_this_machines_locale() -> None:
     assert os.environ["LANG"] == "C.UTF-8" and "LANGUAGE" not in os.environ
     assert i18n.language() == ENGLISH
+
+
+async def test_what_a_key_could_not_do_is_explained_in_chinese(chinese: None) -> None:
+    async with dashboard(None) as desk:
+        await desk.press("escape", "r", "b", "y")
+        said = [note.message for note in desk.app._notifications]
+        assert [text[:4] for text in said] == ["还没有运", "无需重置", "没有可复"]
+
+
+def test_the_dashboard_asks_for_a_chinese_report_only_where_the_question_has_no_language(chinese: None) -> None:
+    session = DashboardSession(ScriptedSession(), RunRequest(repo=""), None)
+    assert session.completed(RunRequest(repo="a/b")).lang == "zh"
+    assert session.completed(RunRequest(repo="a/b", question="Where is the parser?")).lang is None
+    assert session.completed(RunRequest(repo="a/b", lang="en")).lang == "en"

@@ -17,7 +17,7 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from tui_agent import events as ev
-from tui_agent.i18n import say
+from tui_agent.i18n import say, told
 from tui_agent.request import RunRequest
 from tui_agent.resilience.clock import Clock, SystemClock
 from tui_agent.safe_text import one_line, typeable
@@ -377,6 +377,7 @@ class DashboardApp(CopyingApp):
 
     def _explain(self, text: str) -> None:
         """Say why a key did nothing, or what it did."""
+        text = told(text)
         if self.board.has_class("-tiny"):
             self._say("info", text)  # a toast would cover all there is
         else:

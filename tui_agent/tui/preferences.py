@@ -9,7 +9,7 @@ from textual.app import App
 from textual.binding import BindingsMap
 from textual.theme import Theme
 
-from tui_agent.i18n import mark, say
+from tui_agent.i18n import mark, say, told
 from tui_agent.settings import Settings
 from tui_agent.tui import themes
 
@@ -70,7 +70,7 @@ class Preferences:
         if self.settings.keys:
             for trouble in self.bound.troubles:
                 # Not in the line for messages, which the run that begins now would clear.
-                app.notify(trouble, severity="warning", markup=False, timeout=TOLD_FOR)
+                app.notify(told(trouble), severity="warning", markup=False, timeout=TOLD_FOR)
         app.theme_changed_signal.subscribe(app, self._theme_chosen)
 
     def _theme_chosen(self, theme: Theme) -> None:

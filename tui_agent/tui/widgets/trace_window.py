@@ -88,7 +88,7 @@ class TraceWindow(LinesView):
         self.sync = TraceSync(self.tree_)
         self.lines_drawn = 0
         self.cursor_shown = False
-        self.hint = HINT
+        self.hint = say(HINT)
         self._cursor: Place | None = None
         self._drawn_cursor = -1
         self._place = 0
