@@ -327,6 +327,10 @@ async def test_d_tells_what_has_changed_as_a_chapter_behind_the_report() -> None
         assert "d tells" not in desk.app.board.message.text
         await desk.press("d")
         assert session.requests[-1] == asked
+        session.end("a/one", report="Two commits.")
+        await desk.until(lambda: not session.running)
+        await desk.press("r")
+        assert session.requests[-1] == RunRequest(repo="a/one", question="是什么？"), "the analysis, not the difference"
 
 
 async def test_d_explains_why_there_is_nothing_to_tell() -> None:

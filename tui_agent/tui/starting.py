@@ -53,10 +53,13 @@ class Starter:
         self._say = say
         self._explain = explain
         self._api_url = api_url
+        self._analysed: RunRequest | None = None
 
     def start(self, request: RunRequest) -> None:
         """Run a request; with its first event a replay gives way, what cannot be run leaves it standing."""
         self._replays.over = True
+        if request.since is None:
+            self._analysed = request
         self._runs.start(request, self._names(request))
 
     def submit(self, text: str) -> bool:
@@ -79,7 +82,7 @@ class Starter:
         return True
 
     def again(self, *, no_cache: bool) -> None:
-        """Run the same again; of a comparison, all of it."""
+        """Run the same again: of a comparison all of it, of what has changed the analysis that it speaks of."""
         shown = self._replays.shown
         asked = (self._stage.run.again or self._runs.request) if shown is None else shown.request
         if self._runs.busy:
@@ -87,6 +90,9 @@ class Starter:
         elif asked is None:
             self._explain(NO_RUN_YET)
         else:
+            if asked.since is not None:
+                analysed = None if shown is not None else self._analysed
+                asked = analysed or replace(asked, question=None, since=None, follows=None)
             self.start(replace(asked, no_cache=no_cache))
 
     def changes(self) -> None:
