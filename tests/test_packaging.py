@@ -59,6 +59,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(built: Path)
         points = archive.read(meta.replace("METADATA", "entry_points.txt")).decode()
     assert {name for name in names if ".dist-info/" not in name} == package_files()
     assert {"tui_agent/py.typed", "tui_agent/tui/app.tcss", "tui_agent/frontends/browser/page.html"} <= names
+    assert "tui_agent/locale/zh_CN/LC_MESSAGES/repo-agent-tui.mo" in names
     assert any(name.endswith("/licenses/LICENSE") for name in names)
     assert metadata["Version"] == __version__
     assert {"mcp", "serve", "all"} <= set(metadata.get_all("Provides-Extra") or [])
