@@ -238,6 +238,20 @@ def test_a_free_question_gets_the_facts_and_is_told_so_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "headings"),
+    [
+        ("Which dependencies does it have, and are there tests?", ["Tech stack and dependencies"]),
+        ("它用什么构建？", ["技术栈与依赖"]),
+    ],
+)
+def test_a_free_question_that_touches_facts_gets_those_and_no_others(question: str, headings: list[str]) -> None:
+    text = play(FakeRepository({"a.py": "x", "requirements.txt": "httpx\n"}), task(question, preset="")).report
+    told = [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")]
+    assert told[0] in headings and len(told) <= 3
+    assert "Strengths" not in told and "优点" not in told
+
+
+@pytest.mark.parametrize(
     ("lang", "question", "heading", "sentence"),
     [
         ("", "What is this?", "Overview", ""),

@@ -19,8 +19,8 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
             r"|概述|概览|简介|是什么|用途|多大"
         ),
         "h_tech": (
-            r"\b(tech\w*|stack|dependenc\w*|librar\w*|frameworks?|packages?|versions?|requires?)\b"
-            r"|技术|依赖|框架|版本"
+            r"\b(tech\w*|stack|dependenc\w*|librar\w*|frameworks?|packages?|versions?|requires?|builds?|building)\b"
+            r"|技术|依赖|框架|版本|构建|编译"
         ),
         "h_directories": r"\b(director\w*|folders?|structure|layout|where)\b|目录|结构|哪里|在哪",
         "h_architecture": r"\b(architect\w*|entry|starts?|modules?|design\w*|parts?)\b|架构|入口|启动|模块|设计",
@@ -39,6 +39,11 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
 }
 
 
+def touched(question: str, sections: Sequence[tuple[str, Section]]) -> list[tuple[str, Section]]:
+    """Those of some sections that a question's words touch."""
+    return [(heading, section) for heading, section in sections if TOPICS[heading].search(question)]
+
+
 def answer(question: str, sections: Sequence[tuple[str, Section]], facts: Facts, phrases: Phrases) -> list[str]:
     """The blocks of an answer.
 
@@ -48,11 +53,11 @@ def answer(question: str, sections: Sequence[tuple[str, Section]], facts: Facts,
         facts: what was found.
         phrases: the answer's language.
     """
-    touched = [(heading, section) for heading, section in sections if TOPICS[heading].search(question)]
-    if not touched:
+    found = touched(question, sections)
+    if not found:
         topics = phrases.join(phrases.say(heading) for heading, _ in sections)
         return [f"> {phrases.say('follow_up_none', topics=topics)}"]
     blocks = [f"> {phrases.say('follow_up')}"]
-    for heading, section in touched:
+    for heading, section in found:
         blocks += [f"### {phrases.say(heading)}", *section(facts, phrases)]
     return blocks

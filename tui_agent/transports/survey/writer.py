@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tui_agent.resilience.clock import Clock, SystemClock
-from tui_agent.transports.survey.answer import Section, answer
+from tui_agent.transports.survey.answer import Section, answer, touched
 from tui_agent.transports.survey.facts import Facts, gather
 from tui_agent.transports.survey.five import five_sentences
 from tui_agent.transports.survey.history import History, read_history
@@ -62,12 +62,14 @@ def report(history: History, now: float, *, finished: bool = True) -> str:
     phrases, about_language = choose(history.request)
     if history.request.is_follow_up:
         return "\n\n".join(answer(history.request.question, _SECTIONS["full"], facts, phrases)) + "\n"
-    blocks = [*_head(facts, phrases, about_language)]
     preset = history.request.preset
+    free = "" if preset else history.request.question
+    asked = touched(free, _SECTIONS["full"])
+    blocks = [*_head(facts, phrases, about_language, ("follow_up" if asked else "free_question") if free else "")]
     if preset == "overview":
         blocks.append(five_sentences(facts, phrases))
     else:
-        for heading, section in _SECTIONS["architecture" if preset == "architecture" else "full"]:
+        for heading, section in asked or _SECTIONS["architecture" if preset == "architecture" else "full"]:
             blocks += [f"## {phrases.say(heading)}", *section(facts, phrases)]
     blocks += [f"## {phrases.say('h_sources')}", *sources(facts, phrases, 0 if finished else _open_calls(history))]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -78,11 +80,11 @@ def _open_calls(history: History) -> int:
     return len(plan(history, _ALL_TOOLS).calls)
 
 
-def _head(facts: Facts, phrases: Phrases, about_language: str) -> list[str]:
-    """Title, and in the first lines: no LLM took part, and the commit."""
+def _head(facts: Facts, phrases: Phrases, about_language: str, about_question: str) -> list[str]:
+    """Title, and in the first lines: how a free question is met, that no LLM took part, and the commit."""
     request, info = facts.history.request, facts.info
     title = phrases.say("title", repo=code(request.repo)) if request.repo else phrases.say("title_unknown")
-    lines = [phrases.say("free_question")] if not request.preset and request.question else []
+    lines = [phrases.say(about_question)] if about_question else []
     lines.append(phrases.say("no_llm" if facts.history.explored_by_survey else "no_llm_wrote"))
     lines.append(_commit(facts, phrases))
     lines.append(about_language)
