@@ -30,7 +30,7 @@ from tui_agent.tui.preferences import Preferences
 from tui_agent.tui.saving import picture_of
 
 FOLDER = Path(__file__).parents[1] / ".github"
-WIDE, NARROW = (150, 40), (60, 20)
+WIDE, LIST, NARROW = (150, 40), (110, 28), (60, 20)
 DEMO = RunRequest(repo="demo")
 
 
@@ -109,10 +109,11 @@ async def of_records() -> None:
     """The list of records, and the demo's played again."""
     some_records(RunStore().folder)
     session = Watched(Settings())
-    async with desk(session, None) as (app, pilot):
+    async with desk(session, None, LIST) as (app, pilot):
         await pilot.press("escape", "h")
         await pilot.pause(1.0)
         take(app, "history")
+        await pilot.resize_terminal(*WIDE)
         await pilot.press("enter")
         await pilot.pause(1.0)
         await pilot.press("e", "less_than_sign", *["n"] * 5)
@@ -143,7 +144,7 @@ async def in_chinese() -> None:
 
 async def of_settings() -> None:
     """The settings, in the light theme."""
-    async with desk(Watched(Settings()), None, theme="light") as (app, pilot):
+    async with desk(Watched(Settings()), None, LIST, theme="light") as (app, pilot):
         await pilot.press("escape", "o")
         await pilot.pause(1.0)
         take(app, "settings")

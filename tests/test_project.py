@@ -26,14 +26,6 @@ def test_the_first_block_of_the_quick_start_is_two_command_lines() -> None:
     assert "pytest" in lines[1]
 
 
-def test_the_pictures_of_the_readme_are_there_and_load_nothing_but_fonts() -> None:
-    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
-    assert pictures
-    for picture in pictures:
-        text = (ROOT / picture).read_text(encoding="utf-8")
-        assert text.startswith("<svg") and "<script" not in text
-
-
 def test_every_setting_stands_in_the_readme_as_it_is() -> None:
     for setting in documented():
         row = next((line for line in README.splitlines() if line.startswith(f"| `{setting.names[0]}`")), "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from html import unescape
 
 import pytest
 from rich.cells import cell_len
@@ -447,3 +448,15 @@ async def test_a_picture_of_the_screen_loads_nothing() -> None:
         assert svg.startswith("<svg")
         assert not re.search(r"url\(\s*['\"]?(?!#)|@import|@font-face|<(?:script|image|use|foreignObject)\b", svg)
         assert re.findall(r"""(?:href|src)=["'](?!#)""", svg) == []
+
+
+async def test_chinese_is_as_wide_in_a_picture_as_on_the_screen() -> None:
+    app = PaneApp()
+    async with app.run_test(size=(60, 10)):
+        app.start()
+        app.end("completed", report="仓库分析 is an analysis")
+        svg = picture_of(app)
+        widths = {text: float(width) for width, text in re.findall(r'textLength="([0-9.]+)"[^>]*>([^<]+)<', svg)}
+        cell = next(width for text, width in widths.items() if text == "╭")
+        (line,) = [text for text in widths if "仓库" in text]
+        assert widths[line] == pytest.approx(cell * (len(unescape(line)) + 4))

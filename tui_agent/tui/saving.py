@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from textual.app import App
 
 from tui_agent.events import JsonObject
 from tui_agent.i18n import count, say, told
+from tui_agent.safe_text import cell_width
 from tui_agent.tui.copying import CopyingApp
 from tui_agent.tui.stage import Stage
 from tui_agent.tui.state import DashboardState
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".svg",)
 _FONT_FACE = re.compile(r"@font-face\s*\{[^{}]*\}\s*")
+_TEXT = re.compile(r'(<text [^>]*textLength=")([0-9.]+)("[^>]*>)([^<]+)(?=</text>)')
 
 
 def document_of(state: DashboardState, created: float) -> ReportDocument:
@@ -103,7 +106,16 @@ def save(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
 
 def picture_of(app: App[int]) -> str:
     """The screen as an SVG that loads nothing: the fonts that Textual would have fetched are left to the viewer."""
-    return _FONT_FACE.sub("", app.export_screenshot())
+    return _TEXT.sub(_in_cells, _FONT_FACE.sub("", app.export_screenshot()))
+
+
+def _in_cells(found: re.Match[str]) -> str:
+    """A text of the picture as wide as its cells; Rich counts characters, which squeezes Chinese into half of them."""
+    before, length, between, text = found.groups()
+    shown = unescape(text)
+    if not shown.isascii() and (cells := cell_width(shown)) != len(shown):
+        length = f"{float(length) * cells / len(shown):g}"
+    return f"{before}{length}{between}{text}"
 
 
 def save_picture(app: App[int], stage: Stage, explain: Callable[[str], None]) -> None:
