@@ -25,7 +25,16 @@ from tui_agent.settings_kinds import (
     seconds,
     whole,
 )
-from tui_agent.settings_profiles import KEY_NAMES, NO_KEY, Profile, all_profiles, applied, choose, is_led_away, is_paired
+from tui_agent.settings_profiles import (
+    KEY_NAMES,
+    NO_KEY,
+    Profile,
+    all_profiles,
+    applied,
+    choose,
+    is_led_away,
+    is_paired,
+)
 from tui_agent.settings_sources import RANKS, Config, Found, bad_value, read_config, read_env_file
 
 if TYPE_CHECKING:
