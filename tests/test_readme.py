@@ -20,6 +20,7 @@ from tests.records import record, story
 from tests.repos import make_repo
 from tui_agent import i18n
 from tui_agent.cli import main
+from tui_agent.cli_help import PAGES
 from tui_agent.cli_options import COMMAND_HELP, build_parser, topic
 from tui_agent.settings import Settings
 from tui_agent.settings_profiles import BUILT_IN, LOCAL
@@ -263,6 +264,10 @@ def test_every_command_of_the_readme_can_be_typed() -> None:
     assert len(COMMANDS_TOLD) > 25
     for words in COMMANDS_TOLD:
         asked = parsed(words)
+        if (command := topic(words)) is not None:
+            usual = vars(build_parser().parse_args([]))
+            typed = {name for name, value in vars(asked).items() if name != "repo" and value != usual[name]}
+            assert typed <= PAGES[command].takes, words
         if asked.chaos:
             FaultScript(frozenset({"read_file", "get_commits", "llm", "snapshot"})).add(asked.chaos)
     assert {topic(words) for words in COMMANDS_TOLD} - {None} == COMMAND_HELP.keys() - {"cache"}
