@@ -96,7 +96,7 @@ def test_without_a_network_nothing_is_asked_and_with_none_to_be_had_it_says_so_s
         assert (code, found["endpoint"]["state"], found["GitHub"]["state"], told) == (0, "skipped", "skipped", "")
         begun = time.monotonic()
         code, found, told = doctor(capsys)
-    assert code == 1 and time.monotonic() - begun < 4
+    assert code == 1 and time.monotonic() - begun < 20, "a server that never answers is waited for no longer"
     assert found["endpoint"]["state"] == found["GitHub"]["state"] == "problem"
     assert "start the server" in found["endpoint"]["todo"] and "HTTPS_PROXY" in found["GitHub"]["todo"]
     assert "tool call" not in found and told == ""
