@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Coroutine, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
@@ -37,6 +38,7 @@ from tui_agent.tui.stage import Stage
 from tui_agent.tui.starting import Starter
 from tui_agent.tui.state import DEFAULT_THRESHOLD, DashboardState
 from tui_agent.tui.telling import Teller
+from tui_agent.tui.timers import once
 from tui_agent.tui.widgets.prompt import AskInput
 from tui_agent.tui.widgets.replay_bar import ReplayBar
 from tui_agent.tui.widgets.run_tabs import RunTabs
@@ -101,7 +103,7 @@ class DashboardApp(CopyingApp):
         self._early: list[Event] | None = []
         stage = self._stage = Stage(self._clock, threshold)
         self.board = DashboardScreen(stage.epoch, context_limit, self._wake)
-        self._refresher = Refresher(lambda: stage.state, stage.now, self._visible, self.set_timer, stage.passes)
+        self._refresher = Refresher(lambda: stage.state, stage.now, self._visible, partial(once, self), stage.passes)
         self._runs = RunControl(session, stage, self._emit, self._say, self._work, self._refused)
         self._hands = Hands(self, session, stage, self.board.breakers, self._explain)
         self._replays = ReplayControl(stage, self.board, self._refresher, self._clock, self.set_interval, self._explain)
@@ -293,7 +295,7 @@ class DashboardApp(CopyingApp):
     def action_picture(self) -> None:
         """Ask for a file and write a picture of the screen there."""
         # the palette, from which this is asked for, is gone by then
-        self.set_timer(0.1, lambda: saving.save_picture(self, self._stage, self._explain))
+        once(self, 0.1, lambda: saving.save_picture(self, self._stage, self._explain))
 
     def action_evidence(self) -> None:
         """List which claims of the report were observed."""

@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Protocol
 
-from textual.timer import Timer
-
 from tui_agent.tui.state import Area, DashboardState
+from tui_agent.tui.timers import Stoppable
 
 INTERVAL = 1 / 15
 """Seconds between two drawings of events at least."""
@@ -40,7 +39,7 @@ class Refresher:
         state: what is drawn, as it is now.
         now: the run's time in seconds.
         visible: who can be seen at the moment.
-        set_timer: Textual's one-shot timer.
+        set_timer: a timer that goes off once.
         passes: whether the run's time passes by itself, so that countdowns have to be drawn anew.
         clock: monotonic seconds.
         cpu: seconds of CPU that this thread has taken.
@@ -51,7 +50,7 @@ class Refresher:
         state: Callable[[], DashboardState],
         now: Callable[[], float],
         visible: Callable[[], Sequence[Drawn]],
-        set_timer: Callable[[float, Callable[[], None]], Timer],
+        set_timer: Callable[[float, Callable[[], None]], Stoppable],
         passes: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.monotonic,
         cpu: Callable[[], float] = time.thread_time,
@@ -69,8 +68,8 @@ class Refresher:
         self._drawn_at: dict[Drawn, float] = {}
         self._due: dict[Drawn, float | None] = {}
         self._last = self._flush_at = 0.0
-        self._flushing: Timer | None = None
-        self._ticking: Timer | None = None
+        self._flushing: Stoppable | None = None
+        self._ticking: Stoppable | None = None
 
     @property
     def resting(self) -> bool:
@@ -92,7 +91,7 @@ class Refresher:
                 return
             self._flushing.stop()
         self._flush_at = moment
-        self._flushing = self._set_timer(max(0.001, moment - self._clock()), self._flush_rested)
+        self._flushing = self._set_timer(max(0.0, moment - self._clock()), self._flush_rested)
 
     def flush(self) -> None:
         """Draw all that changed, now."""

@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.reactive import var
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.timer import Timer
 
 from tui_agent.i18n import mark
+from tui_agent.tui.timers import Once, once
 from tui_agent.tui.widgets import markdown_style
 from tui_agent.tui.widgets.markdown_document import Document
 from tui_agent.tui.widgets.markdown_links import LinkedView
@@ -86,8 +86,8 @@ class MarkdownView(LinkedView, can_focus=True):
         self._section: int | None = None
         self._chosen: int | None = None
         self._moving = False
-        self._timer: Timer | None = None
-        self._slices: Timer | None = None
+        self._timer: Once | None = None
+        self._slices: Once | None = None
         self._next_look = 0.0
         self._placement.document.append(text)
 
@@ -119,7 +119,7 @@ class MarkdownView(LinkedView, can_focus=True):
             if wait < SOON:
                 self.flush()
             elif self.is_attached:
-                self._timer = self.set_timer(wait, self.flush)
+                self._timer = once(self, wait, self.flush)
 
     def set_text(self, text: str) -> None:
         """Show another text, which is whole, from its beginning."""
@@ -249,7 +249,7 @@ class MarkdownView(LinkedView, can_focus=True):
         if placement.unfinished:
             moved = placement.lay_out_more(SLICE) or moved
         if placement.unfinished and self._slices is None:
-            self._slices = self.set_timer(SLICE, self._lay_out_slice)
+            self._slices = once(self, SLICE, self._lay_out_slice)
         return moved
 
     def _lay_out_slice(self) -> None:

@@ -8,6 +8,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from tui_agent.i18n import mark
+from tui_agent.tui.timers import once
 from tui_agent.tui.widgets.trace_tree import Node
 from tui_agent.tui.widgets.trace_window import TraceWindow
 
@@ -183,7 +184,7 @@ class TraceView(TraceWindow, can_focus=True):
 
     def _go_on(self, query: str) -> None:
         # By a timer: a callback behind a callback would leave no moment in which what was found is drawn.
-        self.set_timer(PAUSE, lambda: self._find_more(query))
+        once(self, PAUSE, lambda: self._find_more(query))
 
     def _find_more(self, query: str) -> None:
         if query != self.search.query:
