@@ -292,7 +292,8 @@ def no_more_than(size: int, env: dict[str, str], cwd: Path) -> Iterator[subproce
 
 async def test_a_full_disk_is_one_notice_and_a_whole_run(tmp_path: Path) -> None:
     async with servers(CALLS, FINAL, source=FILES) as (github, model):
-        env = environment(tmp_path, github, model)
+        # A record would not fit either, and say so.
+        env = environment(tmp_path, github, model) | {"REPO_AGENT_RECORD": "0"}
         with no_more_than(40_000, env, tmp_path) as process:
             out, err = await asyncio.wait_for(asyncio.to_thread(process.communicate), LIMIT)
         events = [json.loads(line) for line in out.splitlines()]
