@@ -22,6 +22,7 @@ from tests.servers.http import Answer
 from tests.servers.inside import TOKEN, nothing_left_behind, run_inside
 from tests.servers.model import ModelServer
 from tests.servers.turns import Turn, call, say
+from tests.sizes import many
 from tests.tool_bench import Bench
 from tests.tui_desk import dashboard
 from tui_agent import events as ev
@@ -33,7 +34,7 @@ from tui_agent.report.export import RENDERERS, ReportDocument
 from tui_agent.tools.toolbox import ToolCall
 from tui_agent.tui.state import DashboardState
 
-MANY = 2_000
+MANY = many(2_000, 500)
 CHUNK = 40
 _SIGNS = (
     "abc.-_ \t\n\r\\'\"[]{}()#?%&=+@:;*~$`<>|!\x00\x1b\x07\x7f\x9b\u202e\u200b\u2066é漢😀👩\u200d👧\ufe0f\udc80\u0301"
@@ -254,7 +255,7 @@ async def test_every_blob_and_name_can_be_drawn(source: str) -> None:
 
 async def test_a_report_of_random_pieces_streams_in_at_any_cut() -> None:
     chance = random.Random(6)
-    whole = "".join(text(chance) for _ in range(150))
+    whole = "".join(text(chance) for _ in range(many(150, 60)))
     async with dashboard(size=(110, 34)) as desk:
         await desk.press("5")
         desk.session.tell(ev.TurnStarted(turn=1, max_turns=2))

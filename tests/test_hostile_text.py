@@ -19,6 +19,7 @@ from tests.servers.model import ModelServer
 from tests.servers.program import environment, run
 from tests.servers.terminal import Terminal
 from tests.servers.turns import call, error_in_stream, failure, say, think
+from tests.sizes import DEEP, some
 from tests.tui_desk import Desk, dashboard
 from tests.tui_session import ScriptedSession, breaker, started
 from tui_agent import events as ev
@@ -114,8 +115,9 @@ FAILURES: dict[str, Callable[[GitHubServer], object]] = {
 }
 
 
-@pytest.mark.parametrize("mode", ["--print", "--json"])
-@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize(
+    ("name", "mode"), some([(name, mode) for mode in ("--print", "--json") for name in FAILURES], 2)
+)
 async def test_the_sentence_of_a_failed_run_does_not_act(tmp_path: Path, name: str, mode: str) -> None:
     async with GitHubServer(TAME) as hub, ModelServer() as model:
         FAILURES[name](hub)
@@ -279,7 +281,7 @@ async def test_a_click_anywhere_on_hostile_text_opens_nothing_but_http(monkeypat
     async with full_of(f"{MARKUP} {MARKDOWN}") as desk:
         monkeypatch.setattr(type(desk.app), "open_url", lambda self, url, **_: opened.append(url))
         for y in range(1, 36, 4):
-            for x in range(2, 130, 16):
+            for x in range(2, 130, 16 if DEEP else 32):
                 await desk.pilot.click(offset=(x, y))
             if y % 8 == 1:
                 desk.session.tell(ev.ReportDelta(turn=2, text=MARKDOWN))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sizes import some
 from tests.tui_desk import SIZES, dashboard, names_in
 from tests.tui_session import quota, started
 from tui_agent import events as ev
@@ -73,7 +74,7 @@ async def test_growing_wide_shows_all_panes_with_what_they_missed() -> None:
         await desk.until(lambda: "OPEN 30 s" in desk.screen and "─ Report ─" in desk.screen)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", some(SIZES, 2))
 async def test_every_size_shows_the_run_and_takes_every_key(size: tuple[int, int]) -> None:
     async with dashboard(size=size) as desk:
         desk.session.tell(ev.TurnStarted(turn=1, max_turns=15))

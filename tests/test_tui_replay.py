@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.records import REPORT, record, story
+from tests.sizes import some
 from tests.tui_desk import SIZES, WIDE, Desk, dashboard
 from tests.tui_session import ScriptedSession, breaker, finished, started
 from tui_agent import events as ev
@@ -327,7 +328,7 @@ async def test_without_a_replay_the_palette_does_not_offer_its_moves() -> None:
         assert "Recorded runs" in titles and not any(title.startswith("Replay") for title in titles)
 
 
-@pytest.mark.parametrize("size", [*SIZES, (40, 14)])
+@pytest.mark.parametrize("size", some([*SIZES, (40, 14)], 2))
 async def test_a_replay_fits_on_every_screen(size: tuple[int, int]) -> None:
     async with replay(size=size, at=OPENED) as desk:
         await desk.press("e", "]", "3", "[", ">")
