@@ -61,7 +61,7 @@ async def test_a_second_run_names_the_first_and_tells_on_demand_what_has_changed
         "- removed `old.py`",
         "- changed `pyproject.toml`",
     ]
-    assert "| version | 1.0.0 | 2.0.0 |" in told
+    assert "| Version | 1.0.0 | 2.0.0 |" in told
     claims = told.split("### What the earlier report said")[1]
     assert "old.py" in claims and "the file is no longer there" in claims
     assert "1.0.0" in claims and "what is there now says otherwise" in claims
@@ -114,6 +114,18 @@ def test_a_commit_that_is_not_among_those_seen_is_told_as_such() -> None:
     commits = Commits([{"sha": "b" * 7, "date": "2026-01-02", "author": "A|B", "message": "x"}], complete=False)
     told = text(side, Side(1.0, "b" * 40, {}, {}), commits, Files(added=["x"]), [], 0, chinese=False)
     assert "not among the latest 1" in told and "A\\|B" in told
+
+
+def test_facts_are_told_in_words_and_units_of_the_reports_language() -> None:
+    old = {"bytes": 1_882_092, "busiest_author_share": 0.333, "ci": "missing", "archived": False, "stars": 1200}
+    new = {"bytes": 2_000, "busiest_author_share": 0.5, "ci": "found", "archived": True, "stars": 1300}
+    sides = Side(0.0, "a" * 40, {}, old), Side(1.0, "b" * 40, {}, new)
+    english = text(*sides, Commits(), Files(), [], 0, chinese=False)
+    for row in ("Size | 1.9 MB | 2.0 kB", "author | 33 % | 50 %", "CI | none found | yes", "Archived | no | yes"):
+        assert f"{row} |" in english
+    assert "| Stars | 1,200 | 1,300 |" in english
+    chinese = text(*sides, Commits(), Files(), [], 0, chinese=True)
+    assert "| 持续集成 | 未发现 | 有 |" in chinese and "| 星标 | 1,200 | 1,300 |" in chinese
 
 
 def test_a_claim_is_outdated_by_its_file_or_by_what_is_known_now() -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tui_agent.events import JsonObject
+from tui_agent.report.compare import told
 from tui_agent.safe_text import one_line
 
 MOST_LINES = 40
@@ -142,7 +143,7 @@ def text(
     say = _ZH if chinese else _EN
     when = datetime.fromtimestamp(old.when, UTC).strftime("%Y-%m-%d %H:%M UTC")
     blocks = [say["then"].format(when=when, old=_sha(old.commit), new=_sha(new.commit))]
-    facts = _facts(old.figures, new.figures, say)
+    facts = _facts(old.figures, new.figures, say, chinese=chinese)
     if old.commit == new.commit and not files and not facts and not stale:
         return "\n\n".join([*blocks, say["same"]]) + "\n"
     blocks += [f"### {say['commits']}", _commits(commits, say)]
@@ -226,20 +227,16 @@ _ABOUT_NOW = frozenset({"days_since", "commits_in_90_days", "commits_seen", "fir
 """Figures that differ by the day on which one looks, or by how much was looked at."""
 
 
-def _facts(old: Mapping[str, Any], new: Mapping[str, Any], say: Mapping[str, str]) -> str:
+def _facts(old: Mapping[str, Any], new: Mapping[str, Any], say: Mapping[str, str], *, chinese: bool) -> str:
     """The figures that both runs know and that differ, as a table; "" where there are none."""
     names = [name for name in old if name in new and name not in _ABOUT_NOW and old[name] != new[name]]
     if not names:
         return ""
     rows = [(say["fact"], say["before"], say["now"]), ("---",) * 3]
-    rows += [(name.replace("_", " "), _shown(old[name]), _shown(new[name])) for name in names]
+    for name in names:
+        label, before = told(name, old[name], chinese=chinese)
+        rows.append((label, before, told(name, new[name], chinese=chinese)[1]))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        value = ", ".join(str(one) for one in value)
-    return _quote(f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value))
 
 
 def _cut(lines: list[str], say: Mapping[str, str]) -> list[str]:

@@ -120,6 +120,42 @@ _ZH = _Words(
 )
 
 
+_FURTHER = {
+    "commits_total": ("Commits", "提交数"),
+    "authors_seen": ("Authors among the commits seen", "所见提交的作者数"),
+    "busiest_author_share": ("Share of the busiest author", "最多者占比"),
+    "language_share": ("Share of the main language", "主要语言占比"),
+    "test_files": ("Test files", "测试文件数"),
+    "ci_systems": ("CI systems", "持续集成系统"),
+    "dependency_names": ("Names of dependencies", "依赖名称"),
+    "manifests": ("Manifests", "清单文件"),
+}
+"""Figures that the table joins with others."""
+
+
+def told(name: str, value: Any, *, chinese: bool) -> tuple[str, str]:
+    """A figure's name and its value in words, as they stand in a cell.
+
+    Args:
+        name: as `profile` calls it.
+        value: what was computed.
+        chinese: in Simplified Chinese rather than English.
+    """
+    words = _ZH if chinese else _EN
+    label = words.rows.get(name) or _FURTHER.get(name, (name, name))[chinese]
+    if name.endswith("_share"):
+        return label, _percent(value)
+    if name == "bytes":
+        return label, _bytes(Column("", {"bytes": value}), words)
+    if name in ("tests", "ci"):
+        return label, words.states.get(value, words.unknown)
+    if isinstance(value, bool):
+        return label, words.yes if value else words.no
+    if isinstance(value, list):
+        value = ", ".join(str(one) for one in value)
+    return label, _cell(f"{value:,}" if isinstance(value, int) else value)
+
+
 def table(columns: Sequence[Column], *, chinese: bool) -> str:
     """The figures as a Markdown table, a column a repository, and a line for each that is missing.
 
